@@ -14,7 +14,7 @@ const it = sharedStartedNodeTest().extend(
       node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key, ...(body && { body }) }),
 );
 
-/** An item of a target whose receiver answers 500, once it has the status that follows from it. */
+/** Sends an item to a target whose receiver answers 500; resolves once the item has the resulting status. */
 async function failing(
   { workspace, receiver }: { workspace: Workspace; receiver: Receiver },
   fields: object,
@@ -52,7 +52,7 @@ describe("a replay", () => {
     const { id } = answer.body;
     const [first, second] = await receiver.arrivals(2, { path });
     expect(second!.body.equals(first!.body)).toBe(true);
-    // The receiver deduplicates by webhook-id: to it, this is the same event.
+    // The receiver deduplicates by webhook-id, so a replay has the id of the original event.
     expect([first!.id, second!.id]).toEqual([source, source]);
     expect([first!.headers["x-event-id"], second!.headers["x-event-id"]]).toEqual([source, id]);
     expect(second!.headers).toMatchObject({
@@ -74,7 +74,7 @@ describe("a replay", () => {
     expect(await acceptedEvents(node, workspace.account)).toBe(billed);
   });
 
-  it("of a replay points to the event that was asked for", async ({ workspace, replay, receiver }) => {
+  it("of a replay names the replayed event as its source", async ({ workspace, replay, receiver }) => {
     const { id: targetId, path } = await workspace.newTarget();
     const first = await workspace.send(targetId);
     await workspace.settled(first, "DELIVERED");
@@ -85,12 +85,12 @@ describe("a replay", () => {
     const arrived = await receiver.arrivals(3, { path });
     expect(arrived.map(({ headers }) => headers["x-source-event-id"])).toEqual([undefined, first, second]);
     expect(new Set([first, second, third.body.id]).size).toBe(3);
-    // The webhook-id is that of the first, through replays of replays.
+    // The webhook-id of the original event is kept through replays of replays.
     expect(arrived.map(({ id }) => id)).toEqual([first, first, first]);
     expect(arrived.map(({ headers }) => headers["x-event-id"])).toEqual([first, second, third.body.id]);
   });
 
-  it("has a webhook-id of its own where the body asks for one, and so have its replays", async ({
+  it("has a webhook-id of its own when the body asks for one, and so have its replays", async ({
     workspace,
     replay,
     receiver,
@@ -106,7 +106,7 @@ describe("a replay", () => {
     expect((await replay(first, { webhook_id: "old" })).status).toBe(400);
   });
 
-  it("is known to the event that it repeats: the latest, also one of a replay, and its status", async ({
+  it("is shown at its source event with its status: the latest replay, or a replay of that replay", async ({
     workspace,
     node,
     replay,
@@ -131,7 +131,7 @@ describe("a replay", () => {
     ]);
   });
 
-  it("of a failed event gets the full schedule again, as the target has it now", async ({
+  it("of a failed event gets the full retry schedule again, with the target's current settings", async ({
     workspace,
     receiver,
     node,
@@ -147,14 +147,18 @@ describe("a replay", () => {
     expect((await workspace.read(source)).event.status).toBe("FAILED");
   });
 
-  it("of a filtered event is delivered: it was asked for", async ({ workspace, replay }) => {
+  it("of a filtered event is delivered, because it was requested", async ({ workspace, replay }) => {
     const { id: targetId } = await workspace.newTarget({ event_types: ["a"] });
     const source = await workspace.send(targetId, { event_type: "b" });
     await workspace.settled((await replay(source)).body.id, "DELIVERED");
     expect((await workspace.read(source)).event.status).toBe("FILTERED");
   });
 
-  it("to a deleted target is 409, and makes no event", async ({ workspace, node, replay }) => {
+  it("to a deleted target is answered with 409, and creates no event", async ({
+    workspace,
+    node,
+    replay,
+  }) => {
     const { id: targetId } = await workspace.newTarget();
     const source = await workspace.send(targetId);
     await workspace.settled(source, "DELIVERED");
@@ -180,7 +184,7 @@ describe("a replay", () => {
     expect(arrived.slice(1).map(({ headers }) => headers["x-source-event-id"])).toEqual([source, source]);
   });
 
-  it("of an event that still waits is 409, says what it waits for, and makes no event", async ({
+  it("of an event that still waits is answered with 409 and what the event waits for, and creates no event", async ({
     workspace,
     receiver,
     node,
@@ -227,8 +231,8 @@ describe("a replay", () => {
   });
 });
 
-describe("the message of a mailbox past its retention", () => {
-  it("is not replayed: its payload is gone", async ({ workspace, database }) => {
+describe("an expired mailbox message", () => {
+  it("is not replayed, because its payload is deleted", async ({ workspace, database }) => {
     const short = createTestNode(database, { POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" });
     try {
       const key = workspace.account.api_key;

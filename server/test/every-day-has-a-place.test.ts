@@ -8,8 +8,9 @@ import type { Workspace } from "./support/workspace.ts";
 import { dropDays } from "./support/days.ts";
 
 /*
- * A machine that slept for longer than partitions are made ahead finds none for today. They are made when something needs them,
- * whichever table it is: nothing is refused, and nothing waits for the next round of maintenance.
+ * A machine that slept longer than partitions are created in advance has none for today. Any statement that needs
+ * a missing partition creates it, whatever the table: no request is refused, and none waits for the next round of
+ * maintenance.
  */
 
 const it = startedNodeTest({ POSTRIDER_ROLES: "api,dispatcher" }).extend(
@@ -28,18 +29,18 @@ const it = startedNodeTest({ POSTRIDER_ROLES: "api,dispatcher" }).extend(
 );
 
 it.for(dailyTables)(
-  "without a partition of %s everything goes on",
+  "without a partition of %s all requests and deliveries work",
   async (table, { node, account, workspace, targets, receiver }) => {
     receiver.answer = ({ path }, response) => {
       response.writeHead(path === targets.refusing.path ? 500 : 200).end();
     };
     expect(await dropDays(node.pool, table)).toBeGreaterThan(7);
-    // Statements that end an item, and those that follow, also meet the missing table.
+    // Statements that end an item, and the statements after them, also meet the missing partition.
     const message = await workspace.send(targets.mailbox, { a: "message" });
     const failed = await workspace.send(targets.refusing.id, { a: "failure" });
     const handedOver = await workspace.send(targets.agent, { do: "complete" });
     const publication = await workspace.call("POST", "/p/shop", { a: "publication" });
-    // Some of them share a row, and a record.
+    // Some of these items share a row, and the record of their delivery.
     const together = await Promise.all([1, 2, 3].map((n) => workspace.send(targets.webhook.id, { n })));
     expect(publication.status).toBe(202);
     const delivered = await sendOnce(workspace, targets.webhook.id, `key for ${table}`);

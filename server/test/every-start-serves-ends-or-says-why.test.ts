@@ -25,7 +25,7 @@ const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 let places = 0;
 
 chmodSync(parent, 0o755);
-// Starts are processes of their own, most of which wait for seconds: so several tests run at a time.
+// Each start is a process of its own, and most wait for seconds, so several tests run concurrently.
 vi.setConfig({ testTimeout: 180_000, maxConcurrency: 3 });
 
 function start(env: Record<string, string>, options: ProgramOptions = {}): Program {
@@ -34,7 +34,7 @@ function start(env: Record<string, string>, options: ProgramOptions = {}): Progr
   return program;
 }
 
-/** A start with a database of its own to wait for. */
+/** Starts a service that waits for a database of its own. */
 function startOn(databaseUrl: string): Program {
   return start({ DATABASE_URL: databaseUrl, POSTRIDER_ENCRYPTION_KEY: someKey });
 }
@@ -57,7 +57,7 @@ describe.concurrent("a start whose database does not listen", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it.each(signals)("says why it waits, goes on saying it, and obeys %s", async (signal) => {
+  it.each(signals)("logs repeatedly why it waits, and ends on %s", async (signal) => {
     const program = startOn(`postgres://ada:secret@127.0.0.1:${port}/orders`);
     await program.says(/Waiting for the database of DATABASE_URL \(127\.0\.0\.1:\d+\): .*ECONNREFUSED/);
     await program.says(/Still waiting for the database of DATABASE_URL .*ECONNREFUSED.* \(\d+ s\)/);
@@ -67,7 +67,7 @@ describe.concurrent("a start whose database does not listen", () => {
     expect(program.output()).not.toContain("secret");
   });
 
-  it("serves once there is one", async () => {
+  it("serves once a server listens", async () => {
     const database = await createTestDatabase();
     const proxy = await startDatabaseProxy(database);
     proxy.accepts = false;
@@ -82,7 +82,7 @@ describe.concurrent("a start whose database does not listen", () => {
   });
 });
 
-describe.concurrent("a start whose database is silent, unknown or refuses", () => {
+describe.concurrent("a start whose database is silent, unknown or refuses connections", () => {
   let database: TestDatabase;
 
   beforeAll(async () => {
@@ -90,7 +90,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
   });
   afterAll(() => database.drop());
 
-  it("says that it does not answer, and obeys a signal", async () => {
+  it("logs that the database does not answer, and ends on a signal", async () => {
     const proxy = await startDatabaseProxy(database);
     proxy.frozen = true;
     const program = startOn(proxy.url);
@@ -100,14 +100,14 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     await proxy.stop();
   });
 
-  it("says that its host is not known", async () => {
+  it("logs that the host name is unknown", async () => {
     const program = startOn("postgres://ada@no-such-host.invalid/orders");
     await program.says(/the name of its host is not known/);
     program.kill("SIGINT");
     expect((await program.ended).code).toBe(0);
   });
 
-  it("ends with a sentence about a database that does not exist", async () => {
+  it("ends with a message about a database that does not exist", async () => {
     const proxy = await startDatabaseProxy(database);
     const program = startOn(Object.assign(new URL(proxy.url), { pathname: "/missing" }).href);
     expect(await program.ended).toEqual({ code: 1, signal: null });
@@ -115,7 +115,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     await proxy.stop();
   });
 
-  it.runIf(linux)("ends with a sentence when its directory was removed, as by a deployment", async () => {
+  it.runIf(linux)("ends with a message when its directory was removed, as by a deployment", async () => {
     const removed = newPlace();
     mkdirSync(removed);
     const inRemoved = 'cd "$1" && rmdir "$1" && shift && exec "$@"';
@@ -127,7 +127,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     expect(program.output()).toMatch(/the current working directory was likely removed/);
   });
 
-  it("ends with a sentence about TLS that the server does not offer", async () => {
+  it("ends with a message about TLS that the server does not offer", async () => {
     const proxy = await startDatabaseProxy(database);
     const program = startOn(`${proxy.url}?sslmode=require`);
     expect(await program.ended).toEqual({ code: 1, signal: null });
@@ -138,7 +138,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
   it.each([
     ["28000", 'no pg_hba.conf entry for host "::1", user "a", no encryption', /add \?sslmode=require/],
     ["28P01", 'password authentication failed for user "a"', /check the user and the password/],
-  ])("ends with a sentence about a refusal of class %s: %s", async (code, message, sentence) => {
+  ])("ends with a message about a refusal of class %s: %s", async (code, message, sentence) => {
     const server = await refuseAll(code, message);
     const program = startOn(`postgres://a:secret@127.0.0.1:${portOf(server)}/a`);
     expect(await program.ended).toEqual({ code: 1, signal: null });
@@ -147,7 +147,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     server.close();
   });
 
-  it("says that the database is read-only, and serves when it is not any more", async () => {
+  it("logs that the database is read-only, and serves once it is writable", async () => {
     const empty = await createEmptyTestDatabase();
     await setReadOnly(empty.url, true);
     const program = startOn(empty.url);
@@ -159,7 +159,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     await empty.drop();
   });
 
-  it.each(["LATIN1", "SQL_ASCII"])("ends with a sentence where the database is in %s", async (encoding) => {
+  it.each(["LATIN1", "SQL_ASCII"])("ends with a message when the database is in %s", async (encoding) => {
     const empty = await createEmptyTestDatabase(encoding);
     const program = startOn(empty.url);
     expect(await program.ended).toEqual({ code: 1, signal: null });
@@ -167,7 +167,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     await empty.drop();
   });
 
-  it("ends with a sentence where its own database is in another encoding, which can be backed up", async () => {
+  it("ends with a message when its own database has another encoding, and the database can be backed up", async () => {
     const old = await createTestDatabase();
     await setEncoding(old.url, "LATIN1");
     const program = startOn(old.url);
@@ -180,8 +180,8 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     await old.drop();
   });
 
-  // The tests' own server has fsync off.
-  it("says that a crash of the server could lose items", async () => {
+  // The tests' server has fsync off.
+  it("warns that a crash of the server could lose items", async () => {
     const program = startOn(database.url);
     const [, url] = await program.says(/listens on (http:\S+)/);
     expect(program.output()).toContain("the database's server has fsync off");
@@ -192,7 +192,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     ]);
   });
 
-  it("says that another process migrates, and goes on when that is done", async () => {
+  it("logs that another process migrates, and continues afterwards", async () => {
     const letMigrate = await holdMigrations(database.url);
     const [first, second] = [startOn(database.url), startOn(database.url)];
     for (const one of [first, second])
@@ -205,15 +205,18 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
 });
 
 describe.concurrent("a start on a directory", () => {
-  it.runIf(linux)("ends with a sentence where none can be made, though its parent is there", async () => {
-    const program = start({ POSTRIDER_DATA_DIR: "/proc/postrider/data" });
-    expect(await program.ended).toEqual({ code: 1, signal: null });
-    expect(program.output()).toMatch(
-      /cannot make the data directory \/proc\/postrider\/data: .*set POSTRIDER_DATA_DIR/,
-    );
-  });
+  it.runIf(linux)(
+    "ends with a message when the directory cannot be created although its parent exists",
+    async () => {
+      const program = start({ POSTRIDER_DATA_DIR: "/proc/postrider/data" });
+      expect(await program.ended).toEqual({ code: 1, signal: null });
+      expect(program.output()).toMatch(
+        /cannot make the data directory \/proc\/postrider\/data: .*set POSTRIDER_DATA_DIR/,
+      );
+    },
+  );
 
-  it("ends with a sentence where a file is in the way", async () => {
+  it("ends with a message when a file has the directory's path", async () => {
     const file = newPlace();
     writeFileSync(file, "");
     const program = start({ POSTRIDER_DATA_DIR: join(file, "data") });
@@ -221,7 +224,7 @@ describe.concurrent("a start on a directory", () => {
     expect(program.output()).toMatch(/cannot make the data directory .*ENOTDIR/);
   });
 
-  it.skipIf(isRoot)("ends with a sentence where it may not write", async () => {
+  it.skipIf(isRoot)("ends with a message when the directory is not writable", async () => {
     const closed = newPlace();
     mkdirSync(closed, { mode: 0o500 });
     const program = start({ POSTRIDER_DATA_DIR: closed });
@@ -229,7 +232,7 @@ describe.concurrent("a start on a directory", () => {
     expect(program.output()).toMatch(/cannot use the lock file/);
   });
 
-  it("has nothing to warn of", async () => {
+  it("logs no warning", async () => {
     const program = start({ POSTRIDER_DATA_DIR: newPlace() });
     const [, url] = await program.says(/listens on (http:\S+)/);
     expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: "ready" });
@@ -239,7 +242,7 @@ describe.concurrent("a start on a directory", () => {
   });
 
   it.each(["SIGTERM", "SIGHUP"] as const)(
-    "obeys %s while the database is being made, and the next start serves",
+    "ends on %s while the database is being created, and the next start serves",
     async (signal) => {
       const dataDir = newPlace();
       const program = start({ POSTRIDER_DATA_DIR: dataDir });
@@ -260,7 +263,7 @@ describe.concurrent("a start on a directory", () => {
     },
   );
 
-  it("ends with a sentence when its port is taken", async () => {
+  it("ends with a message when its port is in use", async () => {
     const server = await listen();
     const program = start({ POSTRIDER_DATA_DIR: newPlace(), PORT: String(portOf(server)) });
     expect((await program.ended).code).toBe(1);
@@ -268,7 +271,7 @@ describe.concurrent("a start on a directory", () => {
     server.close();
   });
 
-  it("ends with a sentence when HOST is no address of this machine", async () => {
+  it("ends with a message when HOST is no address of this machine", async () => {
     const database = await createTestDatabase();
     const program = start({
       DATABASE_URL: database.url,
@@ -282,7 +285,7 @@ describe.concurrent("a start on a directory", () => {
 });
 
 describe.concurrent("a start with the key of another database", () => {
-  it("ends with a sentence; with the former key named as such it serves", async () => {
+  it("ends with a message; it serves when the former key is configured as such", async () => {
     const database = await createTestDatabase();
     const node = createTestNode(database);
     await createWebhookTarget(node, await signUp(node), "https://example.com/hook");
@@ -301,7 +304,7 @@ describe.concurrent("a start with the key of another database", () => {
   });
 });
 
-/** Root may take users away from a process, in a mount namespace of its own. */
+/** Root may hide users from a process, in a separate mount namespace. */
 const canHideUsers =
   isRoot &&
   linux &&
@@ -309,10 +312,10 @@ const canHideUsers =
   spawnSync("/usr/bin/unshare", ["--mount", "true"]).status === 0;
 
 describe.runIf(canHideUsers).concurrent("a start as root on a system without a user for PostgreSQL", () => {
-  it("ends with a sentence that names the users it looked for", async () => {
+  it("ends with a message that names the users it looked for", async () => {
     const [users, sources] = [newPlace(), newPlace()];
     writeFileSync(users, "root:x:0:0:root:/root:/bin/sh\n");
-    // systemd's source of users would make `nobody` up.
+    // systemd's user source would synthesize `nobody`.
     writeFileSync(sources, "passwd: files\ngroup: files\n");
     const hidden = `mount --bind ${users} /etc/passwd && mount --bind ${sources} /etc/nsswitch.conf && exec "$@"`;
     const program = start(
@@ -337,7 +340,7 @@ describe.runIf(canHideUsers).concurrent("a start as root on a system without a u
 });
 
 describe.concurrent("a service that is asked to stop twice", () => {
-  it("ends at once, though an attempt keeps it waiting", async () => {
+  it("ends at once, although an attempt is under way", async () => {
     const receiver = await startReceiver();
     receiver.answer = () => undefined;
     const database = await createTestDatabase();
@@ -369,7 +372,7 @@ function portOf(server: Server): number {
   return (server.address() as { port: number }).port;
 }
 
-/** A PostgreSQL that lets nobody in. */
+/** A PostgreSQL server that refuses every connection. */
 function refuseAll(code: string, message: string): Promise<Server> {
   const body = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
   const head = Buffer.alloc(5);

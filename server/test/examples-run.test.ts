@@ -6,19 +6,19 @@ import { loopbackTargets, serviceTest } from "./support/fixtures.ts";
 
 const it = serviceTest(loopbackTargets);
 
-/** Plays an example against a service, and gives the lines that it prints. */
+/** Runs an example against a service, and returns the lines that it prints. */
 async function linesOf(example: string, url: string): Promise<string[]> {
   const program = fileURLToPath(new URL(`../../examples/${example}.ts`, import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [program, "--url", url]);
   return stdout.trim().split("\n");
 }
 
-it("the demo tells the life of a webhook, from signup to replay", async ({ service }) => {
+it("the demo shows a webhook from signup to replay", async ({ service }) => {
   const lines = await linesOf("demo", service.url);
   expect(lines.at(-1)).toMatch(/^Done: 3 items accepted and metered/);
 });
 
-it("the example of a SaaS tells 50 customers of 50 invoices with 50 calls", async ({ service }) => {
+it("the SaaS example sends 50 invoices to 50 customers with 50 calls", async ({ service }) => {
   expect(await linesOf("saas", service.url)).toEqual([
     "50 customers with 99 webhooks",
     "50 calls told them of 50 invoices: 99 deliveries, one of which failed",

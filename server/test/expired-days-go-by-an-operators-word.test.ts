@@ -8,7 +8,7 @@ import { databaseTest, file } from "./support/fixtures.ts";
 import { someKey } from "./support/program.ts";
 import { countDaysBefore } from "./support/days.ts";
 
-/* The service does not drop more than two expired days by itself; an operator sees them and drops them with a command. */
+/* The service itself drops at most two expired days; an operator sees more of them and drops them with a command. */
 
 const it = databaseTest()
   .extend(
@@ -26,11 +26,7 @@ const it = databaseTest()
     return { ...ended, shown: JSON.parse(ended.out) };
   });
 
-it("days past retention are shown, and dropped when that is confirmed", async ({
-  pool,
-  expiredDays,
-  dropExpired,
-}) => {
+it("expired days are shown, and dropped after confirmation", async ({ pool, expiredDays, dropExpired }) => {
   const nowMs = Date.now();
   await ensurePartitions(pool, nowMs - 50 * dayMs);
   const kept = await dropOldPartitions(pool, { retentionDays: 30, nowMs });
@@ -53,7 +49,7 @@ it("days past retention are shown, and dropped when that is confirmed", async ({
   });
 });
 
-it("two commands at once drop each day once, and one says that it waits", async ({
+it("two simultaneous commands drop each day once, and one says that it waits", async ({
   pool,
   expiredDays,
   dropExpired,

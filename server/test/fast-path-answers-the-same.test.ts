@@ -14,7 +14,7 @@ import { file, sharedServiceTest } from "./support/fixtures.ts";
 import { writtenSoFar } from "./support/writtenLines.ts";
 import { setBillingStatus } from "./support/storedStates.ts";
 
-/** Ids by what they are of. */
+/** Ids by the name of the thing. */
 const ids: Record<string, string> = {};
 const keys: Record<string, string> = {};
 
@@ -108,17 +108,17 @@ interface Asked {
   path: string;
   body: string;
   more?: string[];
-  /** By the names in `keys`. */
+  /** A name in `keys`. */
   key?: string;
 }
 
 interface Item extends Pick<ItemParts, "path" | "body" | "more"> {
-  /** By the names in `ids` and `keys`. */
+  /** Names in `ids` and `keys`. */
   target?: string;
   key?: string;
 }
 
-/** An item's request; everything that is not said is right. */
+/** An item's request; fields that are not given have valid values. */
 function bytesOf({ target = "webhook", key = "own", ...item }: Item = {}): Buffer {
   return itemBytes({ targetId: ids[target]!, key: keys[key]!, ...item });
 }
@@ -199,7 +199,7 @@ const cases: [what: string, status: number, item: Item][] = [
   ["an unknown key and half a document", 401, { key: "unknown", body: "{" }],
 ];
 
-describe("an answer is the same whichever way its request took", () => {
+describe("a request gets the same answer on the fast path and in the framework:", () => {
   it.for(cases)("%s: %i", async ([_what, status, item], { exchange }) => {
     const request = bytesOf(item);
     const fast = await exchange(onFastPath(request));
@@ -211,7 +211,7 @@ describe("an answer is the same whichever way its request took", () => {
   it.for<[string, number, string]>([
     ["the same body: replayed", 202, "{}"],
     ["another body: 409", 409, "[]"],
-  ])("an Idempotency-Key that came before, with %s", async ([what, status, body], { exchange }) => {
+  ])("an Idempotency-Key that was used before, with %s", async ([what, status, body], { exchange }) => {
     const more = [`Idempotency-Key: ${what}`];
     const first = await exchange(bytesOf({ more }));
     const fast = await exchange(onFastPath(bytesOf({ more, body })));
@@ -224,14 +224,14 @@ describe("an answer is the same whichever way its request took", () => {
     expect(fast.headers).toContainEqual(["idempotency-replayed", "true"]);
   });
 
-  it("one key that goes one way first and the other then is one item", async ({ exchange }) => {
+  it("one key sent first on one path and then on the other is one item", async ({ exchange }) => {
     const more = ["Idempotency-Key: both ways \u00e9\u00a0"];
     const framework = await exchange(onFrameworkPath(bytesOf({ more })));
     const fast = await exchange(onFastPath(bytesOf({ more })));
     expect(fast.body).toBe(framework.body);
   });
 
-  it("a request that is chunked, or in two pieces", async ({ exchange, open }) => {
+  it("a request that is chunked, or arrives in two pieces", async ({ exchange, open }) => {
     const request = bytesOf().toString("latin1");
     const chunked = request
       .replace("Content-Length: 2", "Transfer-Encoding: chunked")
@@ -240,7 +240,7 @@ describe("an answer is the same whichever way its request took", () => {
     expect(withoutChance(await exchange(chunked))).toEqual(fast);
     const connection = await open();
     await connection.write(request.slice(0, 60));
-    // An answer to another connection says that the service had time for the first piece.
+    // An answer on another connection shows that the service has processed the first piece.
     await exchange("GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
     await connection.write(request.slice(60));
     expect(withoutChance(await connection.answer())).toEqual(fast);
@@ -264,7 +264,7 @@ describe("an answer is the same whichever way its request took", () => {
   });
 });
 
-describe("what is answered to a publication is the same, too", () => {
+describe("a publication gets the same answer on both paths:", () => {
   it.for<[number, string, string, Pick<Asked, "more" | "key">?]>([
     [202, "p/reached", "{}"],
     [202, "p/nobody-listens", '{"event_type":"a.b"}'],
@@ -291,7 +291,7 @@ describe("what is answered to a publication is the same, too", () => {
     [202, "{}", true],
     [409, "[]", false],
   ])(
-    "%i for an Idempotency-Key that came before, with %s",
+    "%i for an Idempotency-Key that was used before, with %s",
     async ([status, body, isReplayed], { publish }) => {
       const asked = { path: "p/reached", body, more: [`Idempotency-Key: p${status}`] };
       await publish(onFastPath, { ...asked, body: "{}" });
@@ -303,7 +303,7 @@ describe("what is answered to a publication is the same, too", () => {
   );
 });
 
-describe("what consumers of a mailbox are answered is the same, too", () => {
+describe("consumers of a mailbox get the same answers on both paths:", () => {
   const unknownClaim = `{"id":"${"0".repeat(32)}","claim_token":"${"0".repeat(32)}"}`;
 
   it.for<[number, string, string, Pick<Asked, "more" | "key">?]>([
@@ -377,6 +377,6 @@ describe("what consumers of a mailbox are answered is the same, too", () => {
   });
 });
 
-it("nothing of all this was the service's fault", async ({ service }) => {
+it("none of these requests caused an internal error", async ({ service }) => {
   expect(await writtenSoFar(service)).not.toContain("request failed");
 });

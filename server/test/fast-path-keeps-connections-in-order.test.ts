@@ -11,7 +11,10 @@ import { holdTable } from "./support/heldLocks.ts";
 import { untilWaiting } from "./support/untilWaiting.ts";
 
 const it = serviceTest({ LOG_LEVEL: "info", POSTRIDER_LOG_REQUESTS: "true" })
-  /** An item's request; everything that is not said is right. Nobody has the plain id, or the plain key. */
+  /**
+   * An item's request; fields that are not given are valid, except that the default id and key belong to no
+   * organization.
+   */
   .extend(
     "bytesOf",
     file,
@@ -37,7 +40,7 @@ const it = serviceTest({ LOG_LEVEL: "info", POSTRIDER_LOG_REQUESTS: "true" })
     return new Map([...lines].map(([, labels, count]) => [labels!, Number(count)]));
   });
 
-/** Each item reads this table, also one that is refused. */
+/** Each item reads this table, also a refused one. */
 const readByItems = "api_keys";
 
 describe("a connection", () => {
@@ -55,7 +58,7 @@ describe("a connection", () => {
     expect(seen.size).toBe(100);
   });
 
-  it("may change from whole requests to split ones, to others, and back", async ({ open, bytesOf }) => {
+  it("may change between whole requests, split requests and other requests", async ({ open, bytesOf }) => {
     const connection = await open();
     const ask = async (...pieces: (Buffer | string)[]): Promise<number> => {
       for (const piece of pieces) await connection.write(piece);
@@ -78,7 +81,7 @@ describe("a connection", () => {
     expect((await connection.answer()).status).toBe(202);
   });
 
-  it("whose bytes come in any pieces gets every answer, in order", async ({ bytesOf, service }) => {
+  it("whose bytes arrive in pieces of any size gets every answer, in order", async ({ bytesOf, service }) => {
     const kinds: [number, Buffer][] = [
       [202, bytesOf()],
       [404, bytesOf({ targetId: plainId })],
@@ -110,7 +113,7 @@ describe("a connection", () => {
     );
   });
 
-  it("that its client half-closes behind a plain request ends with the answer", async ({
+  it("whose client half-closes it after a plain request ends with the answer", async ({
     open,
     pool,
     bytesOf,
@@ -121,14 +124,14 @@ describe("a connection", () => {
     connection.halfClose();
     await untilWaiting(pool, "accept_items");
     await letGo();
-    // The framework would drop the answer: this one took the fast path.
+    // The framework would drop the answer, so this request took the fast path.
     const answer = await connection.answer();
     expect(answer.status).toBe(202);
     expect(answer.headers).toContainEqual(["Connection", "close"]);
     await connection.ended;
   });
 
-  it("that its client leaves before the answer leaves the items accepted, and the service well", async ({
+  it("whose client leaves before the answer does not affect the accepted items or the service", async ({
     service,
     account,
     open,
@@ -148,7 +151,7 @@ describe("a connection", () => {
   });
 });
 
-it("a request on the fast path has one line in the log and counts under its route", async ({
+it("a request on the fast path has one log line and counts under its route", async ({
   service,
   requestCounts,
   target,
@@ -185,7 +188,7 @@ it("a request on the fast path has one line in the log and counts under its rout
   );
 });
 
-it("a service that stops ends idle connections, and the one of a request under way with its answer", async ({
+it("a stopping service closes idle connections at once, and a busy one after its answer", async ({
   newService,
   bytesOf,
   pool,
@@ -229,6 +232,6 @@ function canConnect(port: number): Promise<boolean> {
   });
 }
 
-it("nothing of all this was the service's fault", async ({ service }) => {
+it("none of these requests caused an internal error", async ({ service }) => {
   expect(await writtenSoFar(service)).not.toContain("request failed");
 });

@@ -8,7 +8,10 @@ const large = { payload: { amount: [{ numeric: [">=", 100] }] } };
 
 let customers = 0;
 
-/** A target's filter decides which items it gets: what it has when an item is stored, on whichever way that comes in. */
+/**
+ * A target's filter decides which items it gets, by its value when the item is stored, whichever path the item
+ * takes.
+ */
 const it = startedNodeTest().extend("newCustomer", file, () => async (workspace: Workspace) => {
   const uid = `filtered-${++customers}`;
   await workspace.call("PUT", `/api/v1/customers/${uid}`, {});
@@ -24,7 +27,7 @@ const change = (workspace: Workspace, id: string, filter: object | null) =>
   workspace.call("PATCH", `/api/v1/targets/${id}`, { filter });
 
 describe("an item that is posted", () => {
-  it("is FILTERED where the filter differs, billed, and never sent; under its key it stays that item", async ({
+  it("is FILTERED when the filter does not match, billed, and never sent; its idempotency key keeps that item", async ({
     own,
     node,
     receiver,
@@ -49,7 +52,7 @@ describe("an item that is posted", () => {
     expect(await acceptedEvents(node, own.account)).toBe(4);
   });
 
-  it("does not come into a mailbox, and does not go to an agent, whose filter differs", async ({
+  it("is not stored in a mailbox or sent to an agent whose filter does not match", async ({
     own,
     node,
     agent,
@@ -77,7 +80,9 @@ describe("an item that is posted", () => {
     expect((await of("status=FILTERED")).body.events).toHaveLength(2);
   });
 
-  it("is judged by what its target has at that moment: another filter, or none", async ({ own }) => {
+  it("is matched with the target's current filter, also after the filter was changed or removed", async ({
+    own,
+  }) => {
     const target = await own.newTarget();
     const status = async () => (await own.send(target.id, { amount: 5 }), own);
     const settledAs = async (expected: string) => {
@@ -96,7 +101,10 @@ describe("an item that is posted", () => {
     await settledAs("DELIVERED");
   });
 
-  it("is one item, whatever happens to the filter meanwhile", async ({ own, node }) => {
+  it("with an idempotency key is one item, even if the filter changes between requests", async ({
+    own,
+    node,
+  }) => {
     const mailbox = await newMailbox(own, { filter: large });
     const filters = [large, null, { payload: { amount: [7] } }, { payload: { amount: [8] } }];
     const changes = (async () => {
@@ -114,7 +122,7 @@ describe("an item that is posted", () => {
 });
 
 describe("a publication", () => {
-  it("makes items for the targets whose filters match, and for no others", async ({
+  it("creates items for the targets whose filters match, and for no others", async ({
     own,
     node,
     newCustomer,
@@ -142,7 +150,7 @@ describe("a publication", () => {
     expect(await acceptedEvents(node, own.account)).toBe(9);
   });
 
-  it("goes later to added targets whose filters match", async ({ own, newCustomer }) => {
+  it("can be replayed later to added targets whose filters match", async ({ own, newCustomer }) => {
     const customer_uid = await newCustomer(own);
     const { body } = await own.call("POST", `/p/${customer_uid}`, { amount: 100 });
     const added = await own.newTarget({ customer_uid, filter: large });
@@ -152,7 +160,7 @@ describe("a publication", () => {
   });
 });
 
-it("what is no filter is refused by the part that is none, and nothing changes", async ({ own }) => {
+it("an invalid filter is refused with the invalid part, and nothing changes", async ({ own }) => {
   const target = await own.newTarget({ filter: large });
   const longList = Array.from({ length: 500 }, (_, index) => `value-${index}`);
   for (const [filter, error] of [
@@ -170,7 +178,7 @@ it("what is no filter is refused by the part that is none, and nothing changes",
   expect((await own.call("GET", `/api/v1/targets/${target.id}`)).body.filter).toEqual(large);
 });
 
-it("can be tried on a sample, which says what failed", async ({ own }) => {
+it("can be tried on a sample, and the answer names the condition that failed", async ({ own }) => {
   const tryOut = (body: object) => own.call("POST", "/api/v1/filters/try", body);
   expect((await tryOut({ filter: large, payload: { amount: 100 } })).body).toEqual({
     verdict: "matches",

@@ -7,7 +7,7 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" }).extend("mailbox", file, ({
   createMailbox(node, {}, account),
 );
 
-describe("a query parameter that a route does not know is 400", () => {
+describe("an unknown query parameter is 400", () => {
   it.for([
     ["/api/v1/events?statuz=FAILED", '"statuz" is no query parameter of this route: did you mean status?'],
     ["/api/v1/events?Limit=5", '"Limit" is no query parameter of this route: did you mean limit?'],
@@ -27,7 +27,7 @@ describe("a query parameter that a route does not know is 400", () => {
     expect(await call("GET", path)).toMatchObject({ status: 400, body: { error } });
   });
 
-  it("for a mailbox's messages, too", async ({ call, mailbox }) => {
+  it("for a mailbox's messages", async ({ call, mailbox }) => {
     const answer = await call("GET", `/api/v1/mailboxes/${mailbox.id}/messages?state=UNREAD`);
     expect(answer).toMatchObject({
       status: 400,
@@ -37,13 +37,16 @@ describe("a query parameter that a route does not know is 400", () => {
     expect((await call("GET", `/api/v1/mailbox-messages/${message}?claim=1`)).status).toBe(400);
   });
 
-  it("is told to nobody without a credential", async ({ node }) => {
+  it("is not revealed without a credential", async ({ node }) => {
     expect((await node.call("GET", "/api/v1/events?statuz=FAILED")).status).toBe(401);
     expect((await node.call("GET", "/healthz?probe=1")).status).toBe(200);
   });
 });
 
-it("a status that nothing has is 400, and the statuses there are are named", async ({ call, mailbox }) => {
+it("a status that does not exist is 400, and the message lists the existing statuses", async ({
+  call,
+  mailbox,
+}) => {
   expect(await call("GET", "/api/v1/events?status=PENDING")).toMatchObject({
     status: 400,
     body: { error: expect.stringMatching(/^status must be one of QUEUED, RETRYING, DELIVERED, .*, DEAD$/) },
@@ -65,7 +68,7 @@ describe("an event type that can match nothing is 400", () => {
     [[""], "event_types.0 must not be empty"],
     [["x".repeat(257)], "event_types.0 must be at most 256 characters"],
   ] as const)(
-    "%j, at a creation and at a change, at both routes",
+    "%j, at creation and at a change, on both routes",
     async ([event_types, message], { node, account, call }) => {
       const { id } = await createWebhookTarget(node, account, "https://8.8.8.8/hooks", {
         event_types: ["a"],
@@ -85,7 +88,7 @@ describe("an event type that can match nothing is 400", () => {
   );
 });
 
-it("a number that JSON cannot hold is 400, and the target stays as it was", async ({
+it("a number that JSON cannot represent is 400, and the target stays unchanged", async ({
   node,
   account,
   mailbox,
@@ -128,7 +131,7 @@ it("a number that a schema or a filter compares as a double may be of any size",
   expect(answer.statusCode).toBe(200);
 });
 
-it("the event type of an item that has none is null wherever it is shown", async ({
+it("the event type of an item without one is null wherever it is shown", async ({
   node,
   account,
   mailbox,

@@ -4,12 +4,12 @@ import { bodyOf, callRow, unknownId, rows } from "./support/routeRows.ts";
 import { enterPortal } from "./support/portal.ts";
 import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
 
-/** Ids of another organization: every route answers them like ids that never were, and leaves what they name as it was. */
+/** Ids of another organization: every route answers them like unknown ids, and does not change what they name. */
 
 let node: TestNode;
 let caller: Account;
 
-// Nothing is delivered, so that what an organization has changes by requests alone.
+// Nothing is delivered, so that only requests change the organizations' data.
 const it = sharedNodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
 
 interface Possessions {
@@ -29,7 +29,7 @@ interface Possessions {
   >;
 }
 let foreign: Possessions;
-/** Possessions of the caller's organization that are outside of the mailbox and the customer of its limited keys. */
+/** Possessions of the caller's organization outside the mailbox and the customer of its limited keys. */
 let beside: Possessions;
 let limited: Record<"consume" | "customer" | "portal", CallOptions>;
 let before: unknown;
@@ -52,7 +52,7 @@ async function possess(owner: Account, customer: string): Promise<Possessions> {
     session: owner.session_token,
     body: { role: "viewer" },
   });
-  // The caller's own types are there for its customers to read.
+  // The caller's own event types exist for its customers to read.
   if (owner !== caller) {
     await node.call("PUT", "/api/v1/event-types/their.type", { key, body: { description: "theirs" } });
   }
@@ -70,7 +70,7 @@ async function possess(owner: Account, customer: string): Promise<Possessions> {
   return { owner, ids: { ...ids, invitation: invited.body.id } };
 }
 
-/** Everything that the owner can read of its own. */
+/** All that the owner can read of its possessions. */
 async function contents({ owner: { api_key: key }, ids }: Possessions): Promise<unknown> {
   const paths = [
     ...[
@@ -111,9 +111,9 @@ it.beforeAll(async ({ node: one, account }) => {
   before = [await contents(foreign), await contents(beside)];
 });
 
-// A PUT makes what it names: uids of two organizations have nothing to do with one another.
+// A PUT creates what it names, and uids of different organizations are independent.
 it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT"))(
-  "$method $path answers them like ids that never were",
+  "$method $path answers them like unknown ids",
   async (row) => {
     const options =
       row.credential === "session" ? { session: caller.session_token } : { key: caller.api_key };
@@ -147,7 +147,7 @@ async function limitedCredentials(): Promise<typeof limited> {
 
 describe.each(["consume", "customer", "portal"] as const)("a credential limited to %s", (scope) => {
   it.each(rows.filter(({ path, takes }) => path.includes("/:") && takes.includes(scope)))(
-    "$method $path answers what is not its own like ids that never were",
+    "$method $path answers ids out of its reach like unknown ids",
     async (row) => {
       const things = [...Object.entries(foreign.ids), ...Object.entries(beside.ids)];
       for (const [kind, id] of [["unknown", unknownId], ...things] as const) {
@@ -159,19 +159,19 @@ describe.each(["consume", "customer", "portal"] as const)("a credential limited 
   );
 });
 
-/** The refusal repeats names that people choose, the same for another organization's name and an unknown one. */
+/** The refusal repeats the name in the request, the same for another organization's name and an unknown one. */
 function unknownOf(path: string, name: string): string {
   if (/\/customers\/:|\/p\/:/.test(path)) return `no customer ${name}`;
   return path.includes("/event-types/:") ? `no event type ${name}` : "not found";
 }
 
-/** A body that names messages names the given one. */
+/** Puts the given id into a body that names messages. */
 function withMessage(body: object | undefined, id: string): object | undefined {
   if (body === undefined || !("messages" in body)) return body;
   return { ...body, messages: [{ id, claim_token: unknownId }] };
 }
 
-/** A refusal, be it the answer's or that of the one message that the request named. */
+/** The refusal of the whole request, or of the one message that the request named. */
 function refusalOf({ status, body }: Answer): { status: number; error: string } {
   const { results } = body;
   return Array.isArray(results)
@@ -179,13 +179,13 @@ function refusalOf({ status, body }: Answer): { status: number; error: string } 
     : { status, ...body };
 }
 
-it.each(["endpoint_id", "target_id", "before"])("as the filter %s match nothing", async (filter) => {
+it.each(["endpoint_id", "target_id", "before"])("match nothing as the filter %s", async (filter) => {
   for (const id of [unknownId, foreign.ids.webhook, foreign.ids.mailbox, foreign.ids.event]) {
     const answer = await node.call("GET", `/api/v1/events?${filter}=${id}`, { key: caller.api_key });
     expect(answer).toMatchObject({ status: 200, body: { events: [] } });
   }
 });
 
-it("leave what they name as it was", async () => {
+it("do not change what they name", async () => {
   expect([await contents(foreign), await contents(beside)]).toEqual(before);
 });

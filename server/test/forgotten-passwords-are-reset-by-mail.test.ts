@@ -70,7 +70,7 @@ function mailSettings({ port }: MailServer): Record<string, string> {
 const gone = { status: 410, headers: { "x-error-code": "reset_gone" } };
 
 describe("an address that has an account", () => {
-  it("gets one mail, whose link sets the password, ends every session and leaves keys", async ({
+  it("gets one mail, whose link sets the password and ends every session but keeps the keys", async ({
     own: { account },
     node,
     other,
@@ -99,7 +99,7 @@ describe("an address that has an account", () => {
     expect((await logIn(account, wanted)).status).toBe(200);
   });
 
-  it("gets it in plain text and in HTML that say the same, from the operator's address, without who asked", async ({
+  it("gets it in plain text and HTML with the same content, from the operator's address, without information about the requester", async ({
     own: { account },
     ask,
     node,
@@ -128,7 +128,12 @@ describe("an address that has an account", () => {
     expect(mail.html).toContain(`<a href="${link}">`);
   });
 
-  it("has both steps on record, without the token", async ({ own: { account }, node, token, confirm }) => {
+  it("has audit entries for both steps, without the token", async ({
+    own: { account },
+    node,
+    token,
+    confirm,
+  }) => {
     await confirm(token);
     const about = { kind: "user", id: account.user.id, name: account.user.email };
     const [reset, requested] = await entries(node, account);
@@ -143,15 +148,19 @@ describe("an address that has an account", () => {
     expect(await placesOfText(node.pool, token.slice("rst_".length))).toEqual([]);
   });
 
-  it("is written to as it is stored, and not as it was typed", async ({ node, ask, mailsTo }) => {
+  it("gets the mail at the stored spelling, not at the spelling of the request", async ({
+    node,
+    ask,
+    mailsTo,
+  }) => {
     const account = await signUp(node, `kiosk-${newEmail()}`);
-    // The Kelvin sign, which is a k in lower case, and another mailbox for a mail server.
+    // The Kelvin sign is a k in lower case, but a different mailbox for a mail server.
     const asked = await ask(account.user.email.replace("k", "\u212a"));
     expect(asked.status).toBe(200);
     expect((await mailsTo(account))[0]!.to).toEqual([account.user.email]);
   });
 
-  it("is one recipient, whatever is in it", async ({ node, ask, mailServer }) => {
+  it("is a single recipient, whatever characters it contains", async ({ node, ask, mailServer }) => {
     const account = await signUp(node, `one,two-${newEmail()}`);
     await ask(account.user.email);
     const [mail] = await until(
@@ -163,7 +172,7 @@ describe("an address that has an account", () => {
 });
 
 describe("an address that has no account", () => {
-  it("is answered alike, gets no mail, and is not kept", async ({
+  it("gets the same answer but no mail, and is not stored", async ({
     own: { account },
     node,
     ask,
@@ -174,11 +183,11 @@ describe("an address that has no account", () => {
     const [known, unknown] = answers.map(({ status, body, headers }) => ({
       status,
       body,
-      // Apart from what is another number with each request.
+      // Without the values that differ with each request.
       headers: Object.keys(headers).filter((name) => headers[name] !== undefined),
     }));
     expect(unknown).toEqual(known);
-    // Its entry is written where the mail would have been made.
+    // Its audit entry is written at the moment when the mail would have been created.
     const nobodys = await until(
       () => entriesOfNobody(node.pool, { action: "password.reset_requested" }),
       (found) => found.length > 0,
@@ -194,7 +203,7 @@ describe("an address that has no account", () => {
 });
 
 describe("a link", () => {
-  it("works once, also when it is used twice at the same moment", async ({
+  it("works once, also when it is used twice simultaneously", async ({
     own: { account },
     token,
     confirm,
@@ -207,7 +216,7 @@ describe("a link", () => {
     expect((await logIn(account, isFirst ? wanted : "another new horse")).status).toBe(200);
   });
 
-  it("works for thirty minutes, by the database's clock, and is forgotten afterwards", async ({
+  it("works for thirty minutes on the database's clock, and is deleted afterwards", async ({
     own: { account },
     node,
     token,
@@ -225,7 +234,13 @@ describe("a link", () => {
     expect(await deleteExpired(node.pool, ["password_resets"])).toBe(1);
   });
 
-  it("ends with a newer one", async ({ own: { account }, ask, mailsTo, tokenFor, confirm }) => {
+  it("becomes invalid when a newer one is sent", async ({
+    own: { account },
+    ask,
+    mailsTo,
+    tokenFor,
+    confirm,
+  }) => {
     const first = await tokenFor(account);
     await ask(account.user.email);
     const newer = (await mailsTo(account, 2)).map(tokenOf).find((token) => token !== first)!;
@@ -233,7 +248,7 @@ describe("a link", () => {
     expect((await confirm(newer)).status).toBe(200);
   });
 
-  it("ends when the password is changed by other means", async ({
+  it("becomes invalid when the password is changed in another way", async ({
     own: { account },
     node,
     token,
@@ -249,7 +264,7 @@ describe("a link", () => {
     expect((await logIn(account, "changed in between")).status).toBe(200);
   });
 
-  it("ends with its user", async ({ own: { account }, node, tokenFor, confirm }) => {
+  it("becomes invalid when its user is deleted", async ({ own: { account }, node, tokenFor, confirm }) => {
     const member = await join(node, account, "member");
     const token = await tokenFor(member);
     const removed = await node.call("DELETE", `/api/v1/members/${member.user.id}`, {
@@ -259,7 +274,7 @@ describe("a link", () => {
     expect(await confirm(token)).toMatchObject(gone);
   });
 
-  it("is not used up by a password that is refused", async ({ token, confirm }) => {
+  it("stays valid after a refused password", async ({ token, confirm }) => {
     for (const [password, message] of [
       ["short", "password must be at least 8 characters"],
       ["x".repeat(129), "password must be at most 128 characters"],
@@ -269,16 +284,16 @@ describe("a link", () => {
     expect((await confirm(token)).status).toBe(200);
   });
 
-  it("that nobody was sent is unknown", async ({ confirm }) => {
+  it("that was never sent is unknown", async ({ confirm }) => {
     expect(await confirm(`rst_${"0".repeat(64)}`)).toMatchObject(gone);
     expect((await confirm("rst_0")).status).toBe(400);
   });
 });
 
-describe("asking", () => {
+describe("requesting a reset", () => {
   const limited = { POSTRIDER_LOGIN_LIMIT: "3" };
 
-  it("is limited per client address, on all nodes together", async ({ newNode, ask }) => {
+  it("is limited per client address, over all nodes", async ({ newNode, ask }) => {
     const [one, two] = [newNode(limited), newNode(limited)];
     const from = "203.0.113.1";
     const answers: Answer[] = [];
@@ -291,7 +306,7 @@ describe("asking", () => {
     expect((await ask(newEmail(), one, "203.0.113.2")).status).toBe(200);
   });
 
-  it("is limited per email, whether it has an account or not, however it is written", async ({
+  it("is limited per email address in any spelling, with or without an account", async ({
     own: { account },
     newNode,
     ask,
@@ -308,7 +323,7 @@ describe("asking", () => {
     }
   });
 
-  it("is limited for the links, too", async ({ newNode }) => {
+  it("is limited for the use of links, too", async ({ newNode }) => {
     const node = newNode(limited);
     const body = { token: `rst_${"0".repeat(64)}`, password: wanted };
     const statuses: number[] = [];
@@ -319,7 +334,7 @@ describe("asking", () => {
     expect(statuses).toEqual([410, 410, 410, 429]);
   });
 
-  it("is refused without a mail server, with what to do, and counts as nothing", async ({
+  it("is refused with instructions when there is no mail server, and does not count toward the limit", async ({
     database,
     ask,
   }) => {
@@ -337,7 +352,7 @@ describe("asking", () => {
     }
   });
 
-  it("refuses what is no address", async ({ ask }) => {
+  it("is refused for an invalid address", async ({ ask }) => {
     expect((await ask("nobody")).status).toBe(400);
   });
 });

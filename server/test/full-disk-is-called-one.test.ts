@@ -13,7 +13,7 @@ const disk = mkdtempSync(join(tmpdir(), "postrider-disk-"));
 vi.setConfig({ testTimeout: 180_000 });
 
 const ballast = join(disk, "ballast");
-/** A disk of its own needs root and a system that lets it mount. */
+/** A separate disk needs root and a system that allows mounting. */
 const isMounted =
   process.platform === "linux" &&
   spawnSync("/bin/mount", ["-t", "tmpfs", "-o", "size=192m", "tmpfs", disk]).status === 0;
@@ -36,7 +36,7 @@ describe.runIf(isMounted)("a disk that is full", () => {
     mailboxId = await createMailboxTarget(service, account);
   });
 
-  it("is told of in the log, in /readyz and in refusals; with room again the service goes on", async () => {
+  it("is reported in the log, in /readyz and in refusals; the service continues once there is space", async () => {
     fill(2);
     await until(
       send,
@@ -58,13 +58,13 @@ describe.runIf(isMounted)("a disk that is full", () => {
     const { body } = await service.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`, {
       key: account.api_key,
     });
-    // Items answered with 503 in the middle of a commit may be stored, too.
+    // Items answered with 503 during a commit may be stored, too.
     expect(body.ready).toBeGreaterThanOrEqual(accepted.length);
     expect(await service.stop()).toBe(0);
   });
 
-  it("is what a start on it says, where a database is and where none is yet", async () => {
-    // The last has room for a beginning of the cluster, which initdb makes.
+  it("is reported by a start, with an existing database and with none", async () => {
+    // The last size has space for the beginning of the cluster that initdb creates.
     for (const [name, leftMib] of [
       ["data", 0],
       ["other", 0],
@@ -82,7 +82,7 @@ describe.runIf(isMounted)("a disk that is full", () => {
     expect((await program.ended).code).toBe(0);
   });
 
-  /** Leaves so many MiB. */
+  /** Fills the disk until this many MiB are left. */
   function fill(mebibytes: number): void {
     rmSync(ballast, { force: true });
     const { bavail, bsize } = statfsSync(disk);

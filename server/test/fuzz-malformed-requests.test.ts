@@ -15,12 +15,12 @@ import { type Account, createTestNode, signUp, type TestNode } from "./support/t
 import { file, nodeTest } from "./support/fixtures.ts";
 import { countRows } from "./support/unseenRows.ts";
 
-/** The same seed sends the same requests; another one tries other combinations. */
+/** Equal seeds send equal requests; another seed tries other combinations. */
 const seed = Number(process.env["FUZZ_SEED"] ?? 20_261_101);
 const combinations = Number(process.env["FUZZ_REQUESTS"] ?? 500);
 /**
- * Malformations that apply to many operations in the same way, such as a header line or a text as an id, are tried on every
- * n-th operation, each malformation on different ones; 1 tries all on every operation.
+ * Mutations that apply to many operations in the same way, such as a bad header line or a text as an id, are tried
+ * on every n-th operation, different mutations on different operations; 1 tries all on every operation.
  */
 const sharedEvery = Number(process.env["FUZZ_SHARED_EVERY"] ?? 20);
 /** One operationId, to debug a single operation. */
@@ -29,13 +29,13 @@ const tried = subjects.filter(({ operationId }) => only === undefined || operati
 const answerLimitMs = 30_000;
 const connections = 12;
 
-/** Its sessions end and its keys go, as the fuzzed operations say. */
+/** Account of the operations that end its sessions and delete its keys. */
 let expendable: Account | undefined;
 
 const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" })
   .extend("port", file, ({ url }) => Number(new URL(url).port))
   .extend("ids", file, ({ node, account }) => makeIds(node, account.api_key))
-  /** Requests that stop in the middle, waited for while the others are sent. */
+  /** Requests that stop in the middle; their answers are awaited while the others are sent. */
   .extend("unfinished", file, ({ port, ids, account }) => {
     const answers = Promise.all(
       unfinishedRequests(ids["targets"]!, account.api_key).map((text) =>
@@ -75,7 +75,7 @@ const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" })
     const login = await node.call("POST", "/api/v1/auth/login", { body: { email: user.email, password } });
     expendable = { ...expendable!, session_token: login.body.session_token };
   })
-  /** Sends the cases over a few connections at a time; gives every complaint, at most twenty. */
+  /** Sends the cases over a few connections at a time; returns the problems found, at most twenty. */
   .extend(
     "run",
     file,
@@ -131,7 +131,7 @@ async function makeIds(on: TestNode, key: string): Promise<Fixture["ids"]> {
   };
 }
 
-/** Operations that end the credential they are called with. */
+/** Operations that end the credential of the request. */
 const destructive = ["logOut", "logOutAll", "deleteKey"];
 
 interface FuzzCase {
@@ -139,15 +139,15 @@ interface FuzzCase {
   mutations: readonly Mutation[];
 }
 
-/** Node drops a connection that asks for an upgrade and goes on with what is not HTTP. */
+/** Node closes a connection that requests an upgrade and continues with bytes that are not HTTP. */
 function mayClose({ headers, rawBody }: Draft): boolean {
   return rawBody !== undefined && headers.some((line) => line.startsWith("Upgrade:"));
 }
 
-/** Errors of 503 by design: while live billing is off, and when many people sign in at once. */
+/** Intended answers of 503: live billing is off, or many people sign in simultaneously. */
 const expected503 = ["live billing is disabled", "too many people are signing in: try again"];
 
-/** An unknown transfer coding, and another version of HTTP. */
+/** An unsupported transfer coding, and another version of HTTP. */
 const ofTheProtocol = [501, 505];
 
 function isJsonRpcError(body: string): boolean {
@@ -162,7 +162,7 @@ function complaintAbout({ status, headers, body }: RawAnswer): string | undefine
   if (status < 400) return undefined;
   if (headers["x-request-id"] === undefined) return `${status} without X-Request-Id: ${body}`;
   if (body === "") return headers["content-length"] === "0" ? `${status} without a body` : undefined;
-  // MCP's own refusals are JSON-RPC errors, whose messages say what clients must do.
+  // MCP's own refusals are JSON-RPC errors with messages of another form.
   if (isJsonRpcError(body)) return undefined;
   const message = errorMessage(body);
   if (message === undefined) return `${status} with a body other than {"error": string}: ${body}`;
@@ -186,7 +186,7 @@ function errorMessage(body: string): string | undefined {
   }
 }
 
-/** Words that only something behind the interface would say. */
+/** Words that only internal components would use. */
 const internals = new RegExp(
   [
     String.raw`(?:[A-Z]\w*Error|E(?:CONN|NOENT|PIPE|ACCES|ADDR|TIMEDOUT|HOST|BADF)|FST_|HPE_)`,
@@ -198,7 +198,7 @@ const internals = new RegExp(
 );
 
 describe(`malformed requests (seed ${seed})`, () => {
-  it("of every operation, broken in every way, get an error that says nothing of the inside", async ({
+  it("of every operation, mutated in every way, get an error without internal details", async ({
     fixtureFor,
     run,
   }) => {
@@ -206,7 +206,7 @@ describe(`malformed requests (seed ${seed})`, () => {
     const counts = new Map<string, number>();
     for (const { what } of all.flatMap(({ ways }) => ways)) counts.set(what, (counts.get(what) ?? 0) + 1);
     const isShared = ({ what }: Mutation): boolean => counts.get(what)! > tried.length / 4;
-    // From another operation on for each way.
+    // Each mutation starts with a different operation.
     const met = new Map([...counts.keys()].map((what, index) => [what, index]));
     const isTried = ({ what }: Mutation): boolean => {
       const times = met.get(what)!;
@@ -216,13 +216,13 @@ describe(`malformed requests (seed ${seed})`, () => {
     const cases = all.flatMap(({ subject, ways }) =>
       ways.filter((way) => !isShared(way) || isTried(way)).map((way) => ({ subject, mutations: [way] })),
     );
-    // Each way at least once, and each operation in many.
+    // Each mutation at least once, and each operation with many mutations.
     expect(new Set(cases.map(({ mutations: [way] }) => way!.what)).size).toBe(counts.size);
     expect(cases.length).toBeGreaterThan((100 * tried.length) / sharedEvery);
     expect(await run(cases)).toEqual([]);
   }, 240_000);
 
-  it("broken in several ways at once, too", async ({ fixtureFor, run }) => {
+  it("with several mutations at once get such an error, too", async ({ fixtureFor, run }) => {
     const random = createRandom(seed);
     const all = tried.map((subject) => ({
       subject,
@@ -237,7 +237,7 @@ describe(`malformed requests (seed ${seed})`, () => {
   }, 240_000);
 
   it.for(noRequests.map((bytes) => [JSON.stringify(bytes.toString("latin1").slice(0, 60)), bytes] as const))(
-    "and no requests at all: %s",
+    "that are not requests at all get such an error: %s",
     async ([_what, bytes], { judge }) => {
       expect(await judge({ pieces: [bytes], closes: true })).toBeUndefined();
     },
@@ -253,7 +253,7 @@ describe(`malformed requests (seed ${seed})`, () => {
 });
 
 describe("the payment processor's webhook with live billing", () => {
-  it("refuses what is broken in every way, and stores nothing", async ({ database, fixtureFor, run }) => {
+  it("refuses mutated requests of every kind, and stores nothing", async ({ database, fixtureFor, run }) => {
     const live = createTestNode(database, {
       POSTRIDER_BILLING: "stripe",
       POSTRIDER_ROLES: "api",
@@ -276,7 +276,7 @@ describe("the payment processor's webhook with live billing", () => {
   });
 });
 
-describe("the judge of the answers", () => {
+describe("the check of the answers", () => {
   const headers = { "x-request-id": "1", "content-length": "9", "x-content-type-options": "nosniff" };
   const about = (status: number, body: string): string | undefined =>
     complaintAbout({ status, headers, body });
@@ -293,7 +293,7 @@ describe("the judge of the answers", () => {
     [400, "<html>Bad Request</html>"],
     [400, `{"error":"${"x".repeat(400)}"}`],
     [0, ""],
-  ])("objects to %i %s", (status, body) => {
+  ])("rejects %i %s", (status, body) => {
     expect(about(status, body)).toBeDefined();
   });
 
@@ -302,13 +302,13 @@ describe("the judge of the answers", () => {
     [404, '{"error":"not found"}'],
     [503, '{"error":"live billing is disabled"}'],
     [200, "{}"],
-  ])("takes %i %s", (status, body) => {
+  ])("accepts %i %s", (status, body) => {
     expect(about(status, body)).toBeUndefined();
   });
 });
 
 describe("slow clients", () => {
-  it("get their answer when they finish, and do not hold up others", async ({ fixtureFor, port, node }) => {
+  it("get their answer when they finish, and do not delay others", async ({ fixtureFor, port, node }) => {
     const subject = subjects.find(({ operationId }) => operationId === "renameOrganization")!;
     const [whole] = toRequest(validDraft(subject, fixtureFor(subject))).pieces;
     const pieces = Array.from(whole!, (byte) => Buffer.from([byte]));
@@ -320,7 +320,7 @@ describe("slow clients", () => {
     expect((await Promise.all(slow)).map(({ status }) => status)).toEqual(Array(20).fill(200));
   });
 
-  it("are closed after the limit when they never finish", async ({ unfinished }) => {
+  it("are disconnected at the time limit when they never finish", async ({ unfinished }) => {
     for (const { status, body } of await unfinished.answers) {
       expect({ status, body }).toEqual({
         status: 408,

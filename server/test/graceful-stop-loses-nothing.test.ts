@@ -6,9 +6,9 @@ import { answerOk, type Receiver } from "./support/receiver.ts";
 import { hotRows, storeDueItems, untilNothingIsDue } from "./support/storedItems.ts";
 import { stagedTest } from "./support/fixtures.ts";
 
-/* A service, a receiver and a target of its own for each test, because a stopping service takes its time. */
+/* A service, a receiver and a target for each test, because stopping a service takes seconds. */
 
-/** No attempt ends by its timeout, and is repeated, because the machine is busy. */
+/** Long, so that no attempt times out and is repeated on a busy machine. */
 const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "60000" }).extend(
   "expectAllDelivered",
   ({ pool, receiver }) =>
@@ -16,12 +16,12 @@ const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "60000" }).extend(
       await untilNothingIsDue(pool);
       const seen = receiver.received.map((one) => one.id);
       expect(ids.difference(new Set(seen))).toEqual(new Set());
-      // Nothing crashed, so nothing had to be sent twice.
+      // Nothing crashed, so nothing was sent twice.
       expect(seen).toHaveLength(new Set(seen).size);
     },
 );
 
-/** Answers that wait to be let go. */
+/** Holds the receiver's answers back until `letGo`. */
 function holdAnswers(receiver: Receiver): { count: () => number; letGo: () => void } {
   const held: (() => void)[] = [];
   receiver.answer = (received, response) => void held.push(() => answerOk(received, response));
@@ -35,7 +35,7 @@ function holdAnswers(receiver: Receiver): { count: () => number; letGo: () => vo
 }
 
 describe.concurrent("a service that is told to stop", () => {
-  it("under load answers each request whole or does not take it, and each item is delivered once", async ({
+  it("under load answers each request completely or does not accept it, and each item is delivered once", async ({
     service,
     account,
     target,
@@ -53,7 +53,7 @@ describe.concurrent("a service that is told to stop", () => {
           if (answer.status === 202) accepted.add(answer.body.id);
           else unexpected.push(answer);
         } catch {
-          // The connection was closed or refused before there was an answer.
+          // The connection was closed or refused before an answer.
           isRefused = true;
         }
       }
@@ -69,7 +69,7 @@ describe.concurrent("a service that is told to stop", () => {
     expect(await acceptedEvents(next, account)).toBe(accepted.size);
   });
 
-  it("with a backlog ends and records what is under way, and gives the rest back", async ({
+  it("with a backlog ends and records the attempts under way, and returns the other leased items", async ({
     service,
     account,
     target,
@@ -92,7 +92,7 @@ describe.concurrent("a service that is told to stop", () => {
     expect(await listEvents(next, account, "status=DELIVERED")).toHaveLength(300);
   });
 
-  it("with clients that do not finish their requests cuts them off, and the rest goes on in order", async ({
+  it("with clients that do not finish their requests disconnects them, and finishes all else in order", async ({
     service,
     account,
     target,
@@ -115,7 +115,7 @@ describe.concurrent("a service that is told to stop", () => {
     await expectAllDelivered(new Set(ids));
   });
 
-  it("with its database out of reach ends all the same, and nothing is lost", async ({
+  it("with an unreachable database ends as well, and nothing is lost", async ({
     start,
     account,
     target,
@@ -123,7 +123,7 @@ describe.concurrent("a service that is told to stop", () => {
     receiver,
     proxy,
   }) => {
-    // Its leases, which lapse when it has ended, are ten seconds longer.
+    // The leases lapse ten seconds after the attempts' time limit, when the service has ended.
     const cut = await start({ POSTRIDER_DELIVERY_TIMEOUT_MS: "3000" }, proxy.url);
     const held = holdAnswers(receiver);
     const ids = await sendItems(cut, account, target.id, 10);
@@ -132,7 +132,7 @@ describe.concurrent("a service that is told to stop", () => {
     proxy.sever();
     const stopped = cut.stop();
     held.letGo();
-    // Stopping took all the time it may take, and then it was over.
+    // Stopping reached its time limit.
     await stopped;
     expect(cut.output()).toContain("stopping took too long");
     await untilNothingIsDue(pool, 45_000);

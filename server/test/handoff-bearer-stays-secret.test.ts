@@ -16,10 +16,10 @@ const it = serviceTest({ LOG_LEVEL: "trace", POSTRIDER_LOG_REQUESTS: "true" })
     onCleanup(() => agent.kill());
     return agent;
   })
-  /** Everything the service answered. */
+  /** Every answer of the service. */
   .extend("answers", file, ({ service }) => keepAnswers(service));
 
-it("the bearer goes to the agent and nowhere else, even when the agent repeats it", async ({
+it("the bearer token is sent to the agent and nowhere else, even when the agent repeats it", async ({
   account,
   service,
   agent,
@@ -68,7 +68,7 @@ it("the bearer goes to the agent and nowhere else, even when the agent repeats i
   }
 });
 
-it("the bearer does not follow the agent to another origin before its owner says so", async ({
+it("the bearer token is not sent to the agent's new origin before the owner confirms it", async ({
   newService,
   cards,
   agent,
@@ -94,7 +94,7 @@ it("the bearer does not follow the agent to another origin before its owner says
   await elsewhere.kill();
 });
 
-it("a token that is a word of the protocol breaks no answer: the item is sent once", async ({
+it("a token that is a word of the protocol does not damage answers: the item is sent once", async ({
   newService,
   account,
 }) => {

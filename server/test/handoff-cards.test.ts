@@ -10,7 +10,13 @@ import { createTestNode, refusal, signUp } from "./support/testNode.ts";
 import { makeOlder } from "./support/passedTime.ts";
 
 describe("an a2a target", () => {
-  it("shows the interface its card names, and no token", async ({ create, cards, read, node, account }) => {
+  it("shows the interface that its card names, and no token", async ({
+    create,
+    cards,
+    read,
+    node,
+    account,
+  }) => {
     const answer = await create({ auth: { type: "bearer", token: "very-secret" } });
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({
@@ -32,7 +38,11 @@ describe("an a2a target", () => {
     expect(cards.reads[0]).not.toHaveProperty("authorization");
   });
 
-  it("takes the first interface that fits, and judges no other's URL", async ({ serve, cards, create }) => {
+  it("uses the first supported interface, and does not check the others' URLs", async ({
+    serve,
+    cards,
+    create,
+  }) => {
     serve(
       wholeCard("x", {
         supportedInterfaces: [
@@ -45,7 +55,7 @@ describe("an a2a target", () => {
     expect((await create()).body.url).toBe(`${cards.origin}/rest`);
   });
 
-  it("stores nothing of a card that is refused", async ({ serve, node, account, create }) => {
+  it("stores nothing of a refused card", async ({ serve, node, account, create }) => {
     serve("<html>");
     const before = await node.call("GET", "/api/v1/targets", { key: account.api_key });
     expect((await create()).status).toBe(400);
@@ -54,7 +64,7 @@ describe("an a2a target", () => {
   });
 });
 
-describe("a card is refused with what is wrong and where", () => {
+describe("a card is refused with the error and its place", () => {
   const { supportedInterfaces: _none, ...older } = wholeCard("x");
   const withUrl = (url: string): unknown => wholeCard(url);
   it.for<[string, unknown, string]>([
@@ -117,7 +127,7 @@ describe("a card is refused with what is wrong and where", () => {
     expect(answer.body.error).toContain(problem);
   });
 
-  it("one that does not end within ten seconds", async ({ cards, create }) => {
+  it("a card that is not complete within ten seconds", async ({ cards, create }) => {
     cards.answer = (response) => void response.writeHead(200).write("{");
     expect((await create()).body.error).toContain("the answer (200) did not end within 10 s");
   });
@@ -157,7 +167,7 @@ describe("a bearer token for an agent on another origin than its card", () => {
 
   it.beforeEach(({ serve }) => serve(wholeCard(`${origin}/a2a`)));
 
-  it("needs confirm_origin at the creation", async ({ cards, create }) => {
+  it("needs confirm_origin at creation", async ({ cards, create }) => {
     for (const fields of [bearer, { ...bearer, confirm_origin: cards.origin }]) {
       const refused = await create(fields);
       expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "origin_unconfirmed"]);
@@ -167,7 +177,7 @@ describe("a bearer token for an agent on another origin than its card", () => {
     expect(created).toMatchObject({ status: 200, body: { url: `${origin}/a2a`, auth: { type: "bearer" } } });
   });
 
-  it("needs it when the token comes later, and not again for the next token", async ({
+  it("needs it when the token is added later, and not again for the next token", async ({
     create,
     account,
     node,
@@ -183,7 +193,7 @@ describe("a bearer token for an agent on another origin than its card", () => {
     expect((await patch({ auth: { type: "bearer", token: "another" } })).status).toBe(200);
   });
 
-  it("is not asked about without a token", async ({ create }) => {
+  it("is not asked for without a token", async ({ create }) => {
     expect((await create()).status).toBe(200);
     for (const auth of [{}, { auth: { type: "none" } }]) {
       expect(await create({ ...auth, confirm_origin: origin })).toMatchObject(
@@ -194,7 +204,7 @@ describe("a bearer token for an agent on another origin than its card", () => {
 });
 
 describe("refreshing", () => {
-  it("asks conditionally, and takes 304 as the card it has", async ({
+  it("sends a conditional request, and keeps the card on 304", async ({
     serve,
     cards,
     node,
@@ -211,7 +221,7 @@ describe("refreshing", () => {
     expect(answer.body).toMatchObject({ url: `${cards.origin}/a2a`, card_error: null });
   });
 
-  it("puts a good card in the place of the last, and keeps the last in the place of a bad one", async ({
+  it("replaces the card by a valid one, and keeps it when the new one is invalid", async ({
     node,
     account,
     cards,
@@ -237,7 +247,7 @@ describe("refreshing", () => {
     expect((await refresh(id)).body).toMatchObject({ card_error: null, card_error_at: null });
   });
 
-  it("is for agents only, and for their owner", async ({ node, account, cards, refresh }) => {
+  it("is for agents only, and only for their owner", async ({ node, account, cards, refresh }) => {
     const id = await createAgentTarget(node, account, cards.url);
     const stranger = await signUp(node);
     const foreign = await node.call("POST", `/api/v1/targets/${id}/refresh`, { key: stranger.api_key });
@@ -245,7 +255,7 @@ describe("refreshing", () => {
     expect((await refresh(await createMailboxTarget(node, account))).status).toBe(400);
   });
 
-  it("happens by itself when a card has expired", async ({ node, account, cards, serve, read }) => {
+  it("happens automatically when a card has expired", async ({ node, account, cards, serve, read }) => {
     const id = await createAgentTarget(node, account, cards.url);
     await makeOlder(node.pool, 86_400, "agent_cards", { target_id: id });
     serve(wholeCard(`${cards.origin}/later`));
@@ -263,7 +273,13 @@ describe("refreshing", () => {
 });
 
 describe("a card that moves the agent to another origin", () => {
-  it("waits for the owner while there is a bearer token", async ({ create, serve, refresh, read, cards }) => {
+  it("waits for the owner's confirmation while there is a bearer token", async ({
+    create,
+    serve,
+    refresh,
+    read,
+    cards,
+  }) => {
     const answer = await create({ auth: { type: "bearer", token: "t" } });
     const id = answer.body.id as string;
     const origin = "https://moved.example.com";
@@ -282,13 +298,7 @@ describe("a card that moves the agent to another origin", () => {
     expect((await refresh(id)).body.url).toBe(`${origin}/v2`);
   });
 
-  it("is followed at once when there is nothing to give away", async ({
-    node,
-    account,
-    cards,
-    serve,
-    refresh,
-  }) => {
+  it("is followed at once without a token", async ({ node, account, cards, serve, refresh }) => {
     const id = await createAgentTarget(node, account, cards.url);
     serve(wholeCard("https://moved.example.com/a2a"));
     expect((await refresh(id)).body.url).toBe("https://moved.example.com/a2a");
@@ -320,14 +330,14 @@ describe("a signed card", () => {
     return () => keys.stop();
   });
 
-  it("is shown as verified, with whose keys", async ({ serve, cards, create }) => {
+  it("is shown as verified, with the origin of its keys", async ({ serve, cards, create }) => {
     serve(await signed(wholeCard(`${cards.origin}/a2a`)));
     const { body } = await create();
     expect(body).toMatchObject({ card_signature: "verified", card_signature_detail: null });
     expect(body.card_signature_keys).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/card\.json$/);
   });
 
-  it("is shown as invalid when it was changed, and as unverified when its keys cannot be had", async ({
+  it("is shown as invalid after a change, and as unverified when its keys are unavailable", async ({
     cards,
     serve,
     create,
@@ -342,7 +352,7 @@ describe("a signed card", () => {
     expect(body.card_signature_detail).toContain("$.signatures[0]: the key set has no public key named k");
   });
 
-  it("is not replaced by one that is worse without the owner's word", async ({
+  it("is not replaced by a card with a worse signature without the owner's confirmation", async ({
     serve,
     cards,
     create,

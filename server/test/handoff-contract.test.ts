@@ -12,7 +12,7 @@ import { placesOfText } from "./support/placesOfText.ts";
 const it = sharedNodeTest(loopbackTargets);
 
 describe("an a2a target", () => {
-  it("keeps its bearer token encrypted, in no column as it is", async ({ node, cards }) => {
+  it("stores its bearer token only encrypted", async ({ node, cards }) => {
     const token = "a-token-that-nobody-else-has";
     const account = await signUp(node);
     const auth = { type: "bearer", token };
@@ -21,7 +21,7 @@ describe("an a2a target", () => {
     expect(await placesOfText(node.pool, cards.url)).not.toEqual([]);
   });
 
-  it("is refused when its card's interface is not HTTPS, unless the operator allows it", async ({
+  it("is refused when its card's interface is not HTTPS, unless the operator allows that", async ({
     cards,
   }) => {
     const networks = parseNetworks(["127.0.0.0/8"]);

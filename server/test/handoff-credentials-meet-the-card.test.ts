@@ -3,7 +3,7 @@ import { answerJson, wholeCard } from "./support/cardServer.ts";
 import { cardTest as it } from "./support/cardTest.ts";
 import { until } from "./support/until.ts";
 
-describe("a card that demands a credential", () => {
+describe("a card that requires a credential", () => {
   const demanding = (origin: string): Record<string, unknown> =>
     wholeCard(`${origin}/a2a`, {
       securitySchemes: { key: { apiKeySecurityScheme: { location: "header", name: "X-API-Key" } } },
@@ -11,7 +11,7 @@ describe("a card that demands a credential", () => {
     });
   const auth = { type: "api_key", header: "X-API-Key", value: "a-key-that-nobody-may-see" };
 
-  it("is refused at the creation without it, with the scheme's name", async ({ cards, serve, create }) => {
+  it("is refused at creation without it, naming the scheme", async ({ cards, serve, create }) => {
     serve(demanding(cards.origin));
     for (const other of [undefined, { type: "none" }, { type: "bearer", token: "x".repeat(20) }]) {
       const { status, body } = await create(other === undefined ? {} : { auth: other });
@@ -20,7 +20,13 @@ describe("a card that demands a credential", () => {
     }
   });
 
-  it("gets it in its header, and shows the header alone", async ({ cards, serve, create, node, account }) => {
+  it("gets it in its header, and the target shows only the header's name", async ({
+    cards,
+    serve,
+    create,
+    node,
+    account,
+  }) => {
     serve(demanding(cards.origin));
     const { status, body } = await create({ auth });
     expect([status, body.auth]).toEqual([200, { type: "api_key", header: "X-API-Key" }]);
@@ -42,7 +48,7 @@ describe("a card that demands a credential", () => {
     expect(JSON.stringify(after)).not.toContain(auth.value);
   });
 
-  it("stays out at a refresh of a target that lacks it, and the last good card stays in use", async ({
+  it("is not used after a refresh when the target lacks the credential; the last valid card stays in use", async ({
     cards,
     serve,
     create,
@@ -76,7 +82,7 @@ describe("a card that demands a credential", () => {
     [{ type: "api_key", header: "a b", value: "v" }, "auth.header is no name"],
     [{ type: "api_key", header: "X-Key", value: "a\nb" }, "auth.value must be printable"],
     [{ type: "basic" }, "auth.type must be bearer, api_key or none"],
-  ] as const)("cannot be given as %j", async ([wrong, message], { create }) => {
+  ] as const)("cannot have the credential %j", async ([wrong, message], { create }) => {
     const { status, body } = await create({ auth: wrong });
     expect([status, body.error]).toEqual([400, expect.stringContaining(message)]);
   });

@@ -13,7 +13,7 @@ const it = sharedServiceTest()
   .extend("targetId", file, ({ service, account, agent }) =>
     createAgentTarget(service, account, agent.cardUrl),
   )
-  /** Hands one item over and waits for the work's end. */
+  /** Hands one item over and waits until the task has ended. */
   .extend("run", file, ({ service, account, targetId, agent }) => async (payload: unknown) => {
     const id = await sendItem(service, account, targetId, payload);
     const seen = await untilEnded(service, account, id);
@@ -70,7 +70,7 @@ describe("an item becomes a message", () => {
     },
   );
 
-  it("unchanged when it is one, but for its id", async ({ run }) => {
+  it("unchanged when it already is a message, except for its id", async ({ run }) => {
     const { id, message } = await run({
       role: "ROLE_USER",
       messageId: "mine",
@@ -89,8 +89,8 @@ describe("an item becomes a message", () => {
   });
 });
 
-describe("what came of the work", () => {
-  it("is shown apart from the delivery while the agent works, and at its end", async ({
+describe("the outcome of a task", () => {
+  it("is shown separately from the delivery, while the agent works and at the end", async ({
     service,
     account,
     targetId,
@@ -122,13 +122,13 @@ describe("what came of the work", () => {
   it.for([
     ["fail", "FAILED", "it broke"],
     ["reject", "REJECTED", "not my kind of work"],
-  ] as const)("%s: the item was delivered all the same", async ([order, outcome, text], { run }) => {
+  ] as const)("%s: the item was delivered in any case", async ([order, outcome, text], { run }) => {
     const { event, handoff } = await run(order);
     expect(event.status).toBe("DELIVERED");
     expect(handoff).toMatchObject({ state: outcome, outcome, status_message: text });
   });
 
-  it("is the message when the agent answers with one in place of a task", async ({ run }) => {
+  it("is the message when the agent answers with a message instead of a task", async ({ run }) => {
     const { event, handoff } = await run("message");
     expect(event.status).toBe("DELIVERED");
     expect(handoff).toMatchObject({
@@ -140,13 +140,13 @@ describe("what came of the work", () => {
     });
   });
 
-  it("keeps what fits of large artifacts", async ({ run }) => {
+  it("contains the parts of large artifacts that fit", async ({ run }) => {
     const { handoff } = await run("large 200000");
     expect(handoff.artifacts_truncated).toBe(true);
     expect(handoff.artifacts[0]!.parts).toMatchObject([{ text: "large 200000" }]);
   });
 
-  it("costs one item, whatever became of it", async ({ service, account, run }) => {
+  it("costs one item, whatever it is", async ({ service, account, run }) => {
     const before = await acceptedEvents(service, account);
     await run("fail");
     expect(await acceptedEvents(service, account)).toBe(before + 1);

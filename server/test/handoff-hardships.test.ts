@@ -10,7 +10,7 @@ import { freePort } from "./support/freePort.ts";
 
 const it = serviceTest();
 
-/** With a service of its own: what another process on the same database would do as well proves nothing. */
+/** With a separate service: another process on the same database could do the work instead. */
 const itAlone = stageTest;
 
 interface Owner {
@@ -54,7 +54,7 @@ describe.concurrent("an agent", () => {
     expect(handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: false });
   });
 
-  it("that restarts with its tasks is followed on", async ({ service, account, newAgent, folder }) => {
+  it("that restarts with its tasks is followed further", async ({ service, account, newAgent, folder }) => {
     const owner = { service, account };
     const agent = await newAgent({ storePath: join(folder, "tasks.json") });
     const id = await handOver(owner, await targetFor(owner, agent), "input", "INPUT_REQUIRED");
@@ -80,7 +80,7 @@ describe.concurrent("an agent", () => {
   });
 
   itAlone(
-    "that never comes to an end is given up on, and never sent the item again",
+    "that never finishes is no longer followed at the limit, and never gets the item again",
     async ({ start, newAgent }) => {
       const owner = await own(start({ POSTRIDER_HANDOFF_DEADLINE_SECONDS: "3" }));
       const agent = await newAgent();
@@ -93,7 +93,7 @@ describe.concurrent("an agent", () => {
     },
   );
 
-  it("that moves is found again by its card, within the attempt that met the old place", async ({
+  it("that moves is found through its card, within the attempt that failed at the old address", async ({
     service,
     account,
     newAgent,
@@ -110,7 +110,7 @@ describe.concurrent("an agent", () => {
     expect(body.url).toMatch(/\/new$/);
   });
 
-  it("that refuses a message for good fails the item at once", async ({ service, account, newAgent }) => {
+  it("that refuses a message permanently fails the item at once", async ({ service, account, newAgent }) => {
     const owner = { service, account };
     const agent = await newAgent();
     const targetId = await targetFor(owner, agent);
@@ -126,7 +126,7 @@ describe.concurrent("an agent", () => {
     expect(seen.handoff).toBeNull();
   });
 
-  it("whose target is deleted is followed no further", async ({ service, account, newAgent }) => {
+  it("whose target is deleted is no longer followed", async ({ service, account, newAgent }) => {
     const owner = { service, account };
     const agent = await newAgent();
     const targetId = await targetFor(owner, agent);
@@ -138,7 +138,7 @@ describe.concurrent("an agent", () => {
 });
 
 describe.concurrent("following", () => {
-  itAlone("goes on after the service was killed", async ({ start, newAgent }) => {
+  itAlone("continues after the service was killed", async ({ start, newAgent }) => {
     const owner = await own(start());
     const agent = await newAgent();
     const id = await handOver(owner, await targetFor(owner, agent), "slow 4000", "WORKING");
@@ -150,8 +150,8 @@ describe.concurrent("following", () => {
     expect(await agent.messages()).toHaveLength(1);
   });
 
-  itAlone("of one agent's tasks does not wait for another that hangs", async ({ start, newAgent }) => {
-    // A request to the one that hangs takes a minute to time out, longer than the waits below.
+  itAlone("of one agent's tasks does not wait for another agent that hangs", async ({ start, newAgent }) => {
+    // A request to the hanging agent takes a minute to time out, longer than the waits below.
     const owner = await own(start({ POSTRIDER_DELIVERY_TIMEOUT_MS: "60000" }));
     const { service, account } = owner;
     const [hanging, healthy] = [await newAgent(), await newAgent()];
@@ -171,7 +171,7 @@ describe.concurrent("following", () => {
   });
 
   itAlone(
-    "is hastened by the agent's notifications, which need no more than their address",
+    "is accelerated by the agent's notifications, which are authenticated by their address alone",
     async ({ start, newAgent }) => {
       const port = await freePort();
       const { service, account } = await own(
@@ -179,7 +179,7 @@ describe.concurrent("following", () => {
       );
       const agent = await newAgent({ pushNotifications: true });
       const id = await sendItem(service, account, await targetFor({ service, account }, agent), "auth 3000");
-      // A task that waits for somebody is looked at once a minute.
+      // A task that waits for input is polled once a minute.
       const { handoff } = await untilEnded(service, account, id, 45_000);
       expect(handoff.outcome).toBe("COMPLETED");
       const [message] = await agent.messages();
@@ -192,7 +192,7 @@ describe.concurrent("following", () => {
           headers: { "content-type": "application/a2a+json", ...headers },
         });
       expect((await notify(url)).status).toBe(200);
-      // The task with a large result, as agents send it that say JSON or compress it.
+      // The task with a large result, as plain JSON and compressed.
       const large = JSON.stringify({ artifact: "x".repeat(2 * 2 ** 20) });
       for (const coding of ["identity", "gzip"]) {
         const headers = { "content-type": "application/json", "content-encoding": coding };

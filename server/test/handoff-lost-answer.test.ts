@@ -11,7 +11,10 @@ import type { Account } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest, stagedTest } from "./support/fixtures.ts";
 
-/** Two thirds of it for the message, one third for finding out what became of it: enough for an agent on a busy machine. */
+/**
+ * Two thirds of the time are for the message, one third is for finding out its outcome: enough for an agent on a
+ * busy machine.
+ */
 const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "12000" };
 
 interface Owner {
@@ -19,7 +22,7 @@ interface Owner {
   account: Account;
 }
 
-/** An agent that is reached through a proxy, and a target for it that is tried again after a second. */
+/** An agent behind a proxy, and a target for it with a retry interval of one second. */
 interface Reached {
   agent: Agent;
   proxy: AnswerProxy;
@@ -49,12 +52,12 @@ const it = serviceTest(env)
   .extend("owner", file, ({ service, account }) => ({ service, account }))
   .extend("begin", ({ folder }, { onCleanup }) => beginner(folder, onCleanup));
 
-/** With a service of its own, which is killed. */
+/** With a separate service, which is killed. */
 const itAlone = stagedTest(env)
   .extend("owner", ({ service, account }) => ({ service, account }))
   .extend("begin", ({ folder }, { onCleanup }) => beginner(folder, onCleanup));
 
-/** Sends an item whose answer gets lost, and gives its id when that has happened. */
+/** Sends an item whose answer gets lost, and returns its id after the loss. */
 async function loseAnswer(
   owner: Owner,
   { proxy, targetId }: Reached,
@@ -75,7 +78,7 @@ async function tasksMade({ agent }: Reached): Promise<number> {
 
 describe.concurrent("an answer that was lost after the message had arrived", () => {
   it.for(["reset", "swallow"] as const)(
-    "makes no second task when it was %s: the agent's task list shows the first",
+    "causes no second task when it was %s, because the agent's task list shows the first",
     async (loss, { begin, owner }) => {
       const reached = await begin(owner);
       const { agent, proxy } = reached;
@@ -97,7 +100,7 @@ describe.concurrent("an answer that was lost after the message had arrived", () 
     },
   );
 
-  it("makes no second task when the agent goes away meanwhile, and comes back with its tasks", async ({
+  it("causes no second task when the agent stops meanwhile, and returns with its tasks", async ({
     begin,
     owner,
   }) => {
@@ -116,7 +119,7 @@ describe.concurrent("an answer that was lost after the message had arrived", () 
     expect(waiting.delivery_attempts[0]!.error).toContain("its task is looked for before it is sent again");
     expect(waiting.delivery_attempts[1]!.error).toContain("an earlier message was not answered");
     await agent.restart();
-    // Whether the agent got to the end of its work before it went away is its own affair.
+    // The agent may or may not have finished its work before it stopped.
     const seen = await untilHandedOver(
       owner.service,
       owner.account,
@@ -128,7 +131,7 @@ describe.concurrent("an answer that was lost after the message had arrived", () 
   });
 
   itAlone(
-    "makes no second task when the service is killed while it waits",
+    "causes no second task when the service is killed while it waits",
     async ({ begin, owner, service, again }) => {
       const reached = await begin(owner);
       const { agent, proxy } = reached;
@@ -143,7 +146,10 @@ describe.concurrent("an answer that was lost after the message had arrived", () 
     },
   );
 
-  it("may make a second where the agent has no task list, and says so", async ({ begin, owner }) => {
+  it("may cause a second task when the agent has no task list, and the handoff says so", async ({
+    begin,
+    owner,
+  }) => {
     const reached = await begin(owner, { taskList: "absent" });
     const { agent, proxy } = reached;
     const id = await loseAnswer(owner, reached, "reset");
@@ -160,7 +166,7 @@ describe.concurrent("an answer that was lost after the message had arrived", () 
   });
 });
 
-it("a message that never reached the agent is sent again without being looked for", async ({
+it("a message that never reached the agent is sent again without a search in its task list", async ({
   begin,
   owner,
 }) => {

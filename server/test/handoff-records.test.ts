@@ -35,13 +35,13 @@ const it = sharedNodeTest({ ...loopbackTargets, POSTRIDER_ROLES: "api" }).extend
   ({ node, account, cards }) => acceptHandoff(node, account, cards.url),
 );
 
-/** An item for an agent whose results go to a mailbox, and what a process does with it. */
+/** An item for an agent whose results go to a mailbox, and the steps of a process that handles it. */
 async function acceptHandoff(node: TestNode, account: Account, cardUrl: string) {
   const { pool } = node;
   const mailbox = await createMailbox(node, {}, account);
   const targetId = await createAgentTarget(node, account, cardUrl, { result_target_id: mailbox.id });
   const eventId = await sendItem(node, account, targetId);
-  /** Mailboxes that were told of a result. */
+  /** Mailboxes for which a result was announced. */
   const announced: string[] = [];
   const deps = {
     pool,
@@ -94,8 +94,8 @@ function viewOf(state: string, id: string = "t1"): TaskView {
   return reading.view;
 }
 
-describe("what is about to be sent is known before it is", () => {
-  it("and afterwards, until the agent has certainly not taken it", async ({ handoff, node }) => {
+describe("a send is recorded before the message is sent", () => {
+  it("and stays recorded until the agent has certainly not accepted it", async ({ handoff, node }) => {
     await handoff.lease(1);
     expect(await handoff.begin(1)).toEqual({ kind: "send" });
     await handoff.lease(2);
@@ -105,13 +105,13 @@ describe("what is about to be sent is known before it is", () => {
     expect(await handoff.begin(2)).toEqual({ kind: "send" });
   });
 
-  it("by whoever holds the lease, and nobody else", async ({ handoff }) => {
+  it("only by the holder of the lease", async ({ handoff }) => {
     await handoff.lease(2);
     expect(await handoff.begin(1)).toEqual({ kind: "stale" });
     expect(await handoff.read()).toBeNull();
   });
 
-  it("and never again once the agent has taken it", async ({ handoff }) => {
+  it("and never again once the agent has accepted it", async ({ handoff }) => {
     await handoff.lease(1);
     await handoff.begin(1);
     expect(await handoff.accept(viewOf("WORKING", "first"))).toBe("recorded");
@@ -127,7 +127,7 @@ describe("the end of a task", () => {
     await handoff.begin(1);
   });
 
-  it("is stored in a mailbox with its size, by which claims are bounded, as a replay of it is", async ({
+  it("is stored in a mailbox with its size, which bounds claims, and so is a replay of it", async ({
     handoff,
     account,
     node,
@@ -149,7 +149,7 @@ describe("the end of a task", () => {
     for (const { size, bytes } of rows) expect(size).toBe(bytes);
   });
 
-  it("is written once, and its result stored once, however many see it at the same moment", async ({
+  it("is stored once, and its result once, however many processes see it simultaneously", async ({
     handoff,
   }) => {
     await handoff.accept(viewOf("WORKING"));
@@ -162,13 +162,13 @@ describe("the end of a task", () => {
     expect(await handoff.record({ followError: "no longer followed" })).toBe("ended before");
   });
 
-  it("may come with the acceptance", async ({ handoff, node }) => {
+  it("may arrive in the answer to the message", async ({ handoff, node }) => {
     expect(await handoff.accept(viewOf("REJECTED"))).toBe("recorded");
     expect(await handoff.mailbox.list()).toMatchObject([{ event_type: "handoff.rejected" }]);
     expect((await claim(node, 5)).polls).toEqual([]);
   });
 
-  it("that nobody saw keeps what was seen last", async ({ handoff }) => {
+  it("that was never seen leaves the last state that was seen", async ({ handoff }) => {
     await handoff.accept(viewOf("WORKING"));
     await handoff.record({ followError: "no longer followed" });
     expect(await handoff.read()).toMatchObject({
@@ -179,14 +179,14 @@ describe("the end of a task", () => {
   });
 });
 
-describe("a look at a task", () => {
+describe("a poll of a task", () => {
   it.beforeEach(async ({ handoff }) => {
     await handoff.lease(1);
     await handoff.begin(1);
     await handoff.accept(viewOf("WORKING"));
   });
 
-  it("is leased to one at a time, and changes nothing once its lease has passed on", async ({
+  it("is leased to one process at a time, and changes nothing once its lease has passed to another", async ({
     handoff,
     node,
   }) => {
@@ -206,7 +206,7 @@ describe("a look at a task", () => {
     expect(await handoff.record({ leaseToken: 9, view })).toBe("recorded");
   });
 
-  it("that meets an error of the database is planned again before its lease lapses", async ({
+  it("that fails with a database error is scheduled again before its lease lapses", async ({
     handoff,
     node,
   }) => {
@@ -240,7 +240,7 @@ describe("a look at a task", () => {
     expect(rows).toEqual([{ lease_until: null, lease_token: null, polls: 0 }]);
   });
 
-  it("is repeated at once where an agent tells of a change while it is under way", async ({
+  it("is repeated at once when the agent notifies of a change while it is under way", async ({
     node,
     handoff,
   }) => {
@@ -254,7 +254,7 @@ describe("a look at a task", () => {
     expect((await claim(node, 9)).polls).toEqual([]);
   });
 
-  it("that finds a change is repeated at once, too, where the agent tells of another meanwhile", async ({
+  it("that finds a change is also repeated at once when the agent notifies of another meanwhile", async ({
     node,
     handoff,
   }) => {
@@ -266,14 +266,14 @@ describe("a look at a task", () => {
     expect((await claim(node, 8)).polls).toHaveLength(1);
   });
 
-  it("can be planned for longer than milliseconds fit into 32 bits", async ({ node, handoff }) => {
+  it("can be scheduled further ahead than 32 bits of milliseconds", async ({ node, handoff }) => {
     const [poll] = (await claim(node, 7)).polls;
     await postponePoll(node.pool, poll!, { polls: 1, missing: 0, inMs: 3_000_000_000 });
     expect((await claim(node, 8)).polls).toEqual([]);
     expect(await hastenPoll(node.pool, handoff.eventId)).toBe(true);
   });
 
-  it("waits as long as the agent wants, and no longer than the task is followed", async ({
+  it("waits as long as the agent asks, but not longer than the task is followed", async ({
     handoff,
     node,
   }) => {
@@ -313,12 +313,15 @@ describe("a look at a task", () => {
       `select (due_at - extract(epoch from clock_timestamp()) * 1000)::integer as wait, (deadline_at - due_at)::integer as left
        from handoff_polls`,
     );
-    // Without Retry-After the first look comes after a second or two.
+    // Without Retry-After the first poll comes after a second or two.
     expect(rows[0]!.wait).toBeGreaterThan(20_000);
     expect(rows[0]!.left).toBeGreaterThan(-5_000);
   });
 
-  it("that found nothing new is planned again, and one that did begins afresh", async ({ handoff, node }) => {
+  it("that finds nothing new gets a longer interval, and one that finds a change the shortest", async ({
+    handoff,
+    node,
+  }) => {
     const [poll] = (await claim(node, 1)).polls;
     await postponePoll(node.pool, poll!, { polls: 4, missing: 1, inMs: 0 });
     const [next] = (await claim(node, 2)).polls;
@@ -327,7 +330,7 @@ describe("a look at a task", () => {
     expect((await claim(node, 3)).polls).toMatchObject([{ polls: 0, missing: 0, state: "INPUT_REQUIRED" }]);
   });
 
-  it("goes around the targets, a few of each, and skips those that have no room", async ({
+  it("goes round the targets, a few tasks of each, and skips targets without room", async ({
     handoff,
     node,
     account,

@@ -78,7 +78,7 @@ describe("the end of a task", () => {
     expect(await claimAll(mailboxId)).toEqual([]);
   });
 
-  it("goes to a webhook signed like any item, whatever the outcome", async ({
+  it("is sent to a webhook signed like any item, whatever the outcome", async ({
     service,
     account,
     receiver,
@@ -101,7 +101,7 @@ describe("the end of a task", () => {
     }
   });
 
-  it("is filtered where the webhook does not take its type", async ({
+  it("is filtered when the webhook does not accept its type", async ({
     service,
     account,
     receiver,
@@ -127,7 +127,7 @@ describe("the end of a task", () => {
     expect(receiver.received.filter(({ path }) => path === "/filtered")).toHaveLength(1);
   });
 
-  it("fits the limit of its target, its largest parts left out", async ({
+  it("is cut to the size limit of its target, without its largest parts", async ({
     createMailbox,
     account,
     service,
@@ -152,8 +152,8 @@ describe("the end of a task", () => {
   });
 });
 
-describe("results go nowhere else", () => {
-  it("not to an agent, so that no two keep each other busy, and not to another organization", async ({
+describe("results are not sent", () => {
+  it("to an agent, so that no two agents keep each other busy, or to another organization", async ({
     service,
     account,
     agent,
@@ -176,7 +176,7 @@ describe("results go nowhere else", () => {
     expect(itself.status).toBe(400);
   });
 
-  it("nowhere once their target is deleted", async ({ createMailbox, service, account, agent }) => {
+  it("once their target is deleted", async ({ createMailbox, service, account, agent }) => {
     const mailboxId = await createMailbox();
     const targetId = await createAgentTarget(service, account, agent.cardUrl, {
       result_target_id: mailboxId,

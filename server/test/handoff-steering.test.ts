@@ -40,7 +40,7 @@ const it = sharedServiceTest()
   );
 
 describe("a task that waits for input", () => {
-  it("is answered and goes on to its end", async ({ service, account, reach, answer, agent }) => {
+  it("is answered and continues to its end", async ({ service, account, reach, answer, agent }) => {
     const before = await acceptedEvents(service, account);
     const id = await reach("input", "INPUT_REQUIRED");
     const answered = await answer(id, { text: "the blue one" });
@@ -72,7 +72,7 @@ describe("a task that waits for input", () => {
     expect(await agent.messages()).toHaveLength(sent);
   });
 
-  it("is answered with a document of any depth, and asks nothing of an agent that shows no history", async ({
+  it("is answered with a document of any depth, and needs no history from the agent", async ({
     service,
     account,
     cards,
@@ -102,7 +102,7 @@ describe("a task that waits for input", () => {
     expect(deep.status).toBe(200);
   });
 
-  it("may be canceled in place of an answer", async ({ reach, cancel, answer }) => {
+  it("may be canceled instead of answered", async ({ reach, cancel, answer }) => {
     const id = await reach("auth", "AUTH_REQUIRED");
     expect(await cancel(id)).toMatchObject({
       status: 200,
@@ -112,8 +112,8 @@ describe("a task that waits for input", () => {
   });
 });
 
-describe("what cannot be steered is refused with the reason", () => {
-  it("a task that works is not answered, but canceled", async ({ reach, answer, cancel }) => {
+describe("an answer or cancellation is refused with the reason for", () => {
+  it("a working task, which can only be canceled", async ({ reach, answer, cancel }) => {
     const id = await reach("hang", "WORKING");
     expect(await answer(id, "hello?")).toMatchObject({
       status: 409,
@@ -123,7 +123,7 @@ describe("what cannot be steered is refused with the reason", () => {
     expect(await cancel(id)).toMatchObject({ status: 409, body: { error: "the task has ended: CANCELED" } });
   });
 
-  it("a task that ended while nobody looked", async ({ reach, answer, service, account }) => {
+  it("a task that ended before its end was seen", async ({ reach, answer, service, account }) => {
     const id = await reach("complete", "SUBMITTED");
     const answered = await answer(id, "more");
     expect(answered).toMatchObject({ status: 409, body: { error: "the task has ended: COMPLETED" } });

@@ -10,18 +10,18 @@ import { endLeases } from "./support/passedTime.ts";
 
 const maxInFlight = 64;
 /**
- * Half of all may be under way to targets that are slow, untried or hang, and one more to an untried target, which is always
- * left to try; an eighth to those known to hang.
+ * Half of all requests may be under way to slow, untried and hanging targets, plus one to an untried target, which
+ * may always be tried; an eighth to targets known to hang.
  */
 const unprovenLimit = 32 + 1;
 const hangingLimit = 8;
-/** More than may be under way to them. */
+/** More targets than may have requests under way. */
 const hangingTargets = 48;
 const limitMs = 30_000;
-/** Requests to paths that begin with /hang, which are never answered: under way now, and the most at once. */
+/** Requests to paths that begin with /hang, which are never answered: current number and maximum. */
 let open = 0;
 let most = 0;
-/** When the first and the last of them came. */
+/** Time of the first and the last of these requests. */
 let firstAtMs = 0;
 let lastAtMs = 0;
 
@@ -45,7 +45,7 @@ const it = stageTest
         POSTRIDER_DELIVERY_TIMEOUT_MS: String(timeoutMs),
       });
   })
-  /** Targets that will never answer, with items that wait for each. */
+  /** Targets that never answer, each with waiting items. */
   .extend(
     "storeHanging",
     ({ receiver, pool }) =>
@@ -61,7 +61,7 @@ const it = stageTest
         await Promise.all(Array.from({ length: 4 }, store));
       },
   )
-  /** New targets of the organization, with items that are all delivered while the others hang. */
+  /** New targets of the organization, with items that are all delivered while the other targets hang. */
   .extend(
     "expectDelivered",
     ({ receiver }) =>
@@ -77,12 +77,12 @@ const it = stageTest
       },
   );
 
-it("so that items of its own and of another organization arrive while none of those requests has ended", async ({
+it("items of their organization and of another organization arrive while no hanging request has ended", async ({
   begin,
   storeHanging,
   expectDelivered,
 }) => {
-  // Nothing that hangs ends during the test.
+  // No hanging request ends during the test.
   const service = await begin(60_000);
   const [crowded, other] = [await signUp(service), await signUp(service)];
   await storeHanging(service, crowded);
@@ -94,11 +94,11 @@ it("so that items of its own and of another organization arrive while none of th
   await expectDelivered(service, other, "other");
   await expectDelivered(service, crowded, "own");
   expect(open).toBe(most);
-  // The untried target that is left to try counts as hanging after a second, and then another one may be tried.
+  // The untried target counts as hanging after a second; then another untried one may be tried.
   expect(most).toBeLessThanOrEqual(unprovenLimit + Math.ceil((lastAtMs - firstAtMs) / 1_000));
 });
 
-it("also in a process that starts anew, which knows from the database that they failed", async ({
+it("items of other targets also arrive in a new process, which reads from the database that the targets failed", async ({
   begin,
   pool,
   storeHanging,

@@ -13,7 +13,7 @@ const it = sharedStartedNodeTest().extend(
       node.call("GET", `/api/v1/target-health?ids=${ids}`, { key }),
 );
 
-it("says of each target what its own health says, with its last hours, in the order of ids", async ({
+it("returns the same health for each target as its own route, with its last hours, in the order of ids", async ({
   node,
   account,
   receiver,
@@ -43,7 +43,7 @@ it("says of each target what its own health says, with its last hours, in the or
   expect(body.targets[1].hours[0]).toMatchObject({ delivered: 0, retried: 1, failed: 0 });
   expect(body.targets[2]).toMatchObject({ kind: "mailbox", ready: 1, dead: 0 });
 
-  // The list of targets says which fail, and since when, without another request.
+  // The list of targets shows which targets fail, and since when, without another request.
   const { body: list } = await node.call("GET", "/api/v1/targets", { key });
   const since = new Map(
     list.targets.map((one: { id: string; failing_since?: number }) => [one.id, one.failing_since]),
@@ -53,7 +53,7 @@ it("says of each target what its own health says, with its last hours, in the or
   receiver.answer = answerOk;
 });
 
-/** Figures that change with the clock between two answers. */
+/** Fields that change with the clock between two answers. */
 function changing(health: Record<string, unknown>): Record<string, unknown> {
   const names = [
     "oldest_due_seconds",
@@ -65,7 +65,7 @@ function changing(health: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(names.filter((name) => name in health).map((name) => [name, health[name]]));
 }
 
-it("leaves out what is another organization's, and refuses what is no list of ids", async ({
+it("omits targets of other organizations, and refuses what is not a list of ids", async ({
   node,
   account,
   receiver,

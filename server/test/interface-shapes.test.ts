@@ -4,8 +4,8 @@ import { openApi } from "./support/contract.ts";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 
-// Every answer of the black-box tests is held against the OpenAPI document; here the document itself is held against
-// the contract's tables, field by field and route by route.
+// The black-box tests check every answer against the OpenAPI document; this file checks the document itself
+// against the contract's tables, field by field and route by route.
 
 type Type = "string" | "integer" | "boolean" | "object" | "array" | "string or null" | "integer or null";
 
@@ -105,17 +105,17 @@ describe("the fields of the contract", () => {
     expect(types).toEqual(resources[name]);
   });
 
-  it("a listed event has six and no more unless it is asked for more", () => {
+  it("a listed event has six fields, and more only on request", () => {
     expect(schemaOf("EventSummary").required?.toSorted()).toEqual(
       ["created_at", "endpoint_id", "event_type", "id", "status", "updated_at"].sort(),
     );
   });
 
-  it("an endpoint never has its secret", () => {
+  it("an endpoint is never shown with its secret", () => {
     expect(schemaOf("Endpoint").properties).not.toHaveProperty("secret");
   });
 
-  it("ids are 32 lower-case hex characters, attempts' with da_ in front", () => {
+  it("ids are 32 lower-case hex characters, with the prefix da_ for attempts", () => {
     for (const name of ["User", "Target", "Endpoint", "Event", "Organization"]) {
       expect(schemaOf(name).properties["id"]).toMatchObject({ pattern: "^[0-9a-f]{32}$" });
     }
@@ -190,7 +190,7 @@ describe("timestamps", () => {
     await database.drop();
   });
 
-  it("are whole Unix seconds of now wherever something was just made", async () => {
+  it("are whole Unix seconds of the current time in everything just created", async () => {
     const { api_key: key } = await signUp(node);
     const target = await node.call("POST", "/api/v1/targets", { key, body: { kind: "mailbox", name: "m" } });
     const item = await node.call("POST", `/t/${target.body.id}`, { key, body: {} });

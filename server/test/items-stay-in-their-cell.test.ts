@@ -26,7 +26,7 @@ const maxInFlight = 16;
 const it = serviceTest({ POSTRIDER_CELLS: String(count), POSTRIDER_MAX_IN_FLIGHT: String(maxInFlight) })
   .extend("accounts", file, async ({ service }): Promise<Account[]> => {
     const accounts: Account[] = [];
-    // Ids are random: somebody is in another cell before long.
+    // Ids are random, so accounts soon are in different cells.
     while (new Set(accounts.map(cellOf)).size < 2 || accounts.length < 4)
       accounts.push(await signUp(service));
     return accounts;
@@ -49,12 +49,7 @@ function cellOf({ user }: Account): number {
   return Math.floor((bucketOf(user.org_id) * count) / 256);
 }
 
-it("whatever becomes of an organization's items, its rows are in one cell", async ({
-  service,
-  accounts,
-  pool,
-  receiver,
-}) => {
+it("all rows of an organization's items stay in its cell", async ({ service, accounts, pool, receiver }) => {
   const sent = accounts.map(async (account) => {
     const { api_key: key } = account;
     const target = await createWebhookTarget(service, account, receiver.url);
@@ -101,7 +96,10 @@ it("whatever becomes of an organization's items, its rows are in one cell", asyn
   }
 });
 
-it("figures say which cell they are of, and bills count what each has", async ({ service, accounts }) => {
+it("metrics name their cell, and bills count the items of each organization", async ({
+  service,
+  accounts,
+}) => {
   const text = await fetch(`${service.url}/metrics`).then((answer) => answer.text());
   for (const number of schemas.keys())
     expect(text).toMatch(new RegExp(`^postrider_hot_table_bytes\\{cell="${number}"\\} \\d+$`, "m"));
@@ -116,7 +114,7 @@ it("the command shows each cell, and another number of cells is refused", async 
   expect(service.isRunning()).toBe(true);
   const shown = await command(count, "db", "cells", "--json");
   expect(shown).toMatchObject({ code: 0 });
-  // On a busy machine the command also says, on its other stream, what it waits for.
+  // On a busy machine the command also reports on standard error what it waits for.
   const json = shown.output.split("\n").find((line) => line.startsWith("{"))!;
   const { cells } = JSON.parse(json) as { cells: Record<string, unknown>[] };
   expect(cells.map(({ buckets }) => buckets)).toEqual(["00–3f", "40–7f", "80–bf", "c0–ff"]);
@@ -127,7 +125,7 @@ it("the command shows each cell, and another number of cells is refused", async 
   expect(other.output).toContain("the database has 4 cells and POSTRIDER_CELLS says 1: set it to 4");
 });
 
-it("a backup brings back what each cell has, and an operator sees it", async ({
+it("a backup restores the rows of each cell, and an operator sees the cells", async ({
   service,
   accounts,
   database,
@@ -143,7 +141,7 @@ it("a backup brings back what each cell has, and an operator sees it", async ({
   const env = { POSTRIDER_ENCRYPTION_KEY: someKey };
   const taken = await runDatabaseCommand(["backup", backup], { ...env, DATABASE_URL: database.url });
   expect(taken).toMatchObject({ code: 0 });
-  // The number of cells is the backup's, whatever the setting.
+  // The restored number of cells is the backup's, whatever the setting.
   const restored = await runDatabaseCommand(["restore", backup], { ...env, DATABASE_URL: empty.url });
   expect(restored).toMatchObject({
     code: 0,
@@ -183,7 +181,7 @@ it("a backup brings back what each cell has, and an operator sees it", async ({
   expect(await org("show", org_id)).toMatchObject({ usage: { accepted: 6, waived: 6, pending: 0 } });
 });
 
-it("requests under way are one number for all cells", async ({ service, receiver }) => {
+it("the limit of requests under way is shared by all cells", async ({ service, receiver }) => {
   const account = await signUp(service);
   const underWay = new Set<ServerResponse>();
   let isHolding = false;
@@ -203,7 +201,7 @@ it("requests under way are one number for all cells", async ({ service, receiver
   const targets = await Promise.all(Array.from({ length: 12 }, make));
   const sendToAll = async (): Promise<string[]> =>
     Promise.all(targets.map(({ id }) => sendItem(service, account, id)));
-  // A target that has answered may have more at a time than one that was never heard of.
+  // A target that has answered may have more requests at a time than an untried one.
   const answered = new Set(await sendToAll());
   await until(
     () => receiver.received.filter(({ id }) => answered.has(id)).length,

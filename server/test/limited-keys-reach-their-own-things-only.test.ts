@@ -4,7 +4,7 @@ import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 import { makeOlder } from "./support/passedTime.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 
-/** Keys that are limited at their creation, each beside things of its own organization that are not its own. */
+/** Keys that are limited at creation, each with things of its own organization that are out of its reach. */
 const it = nodeTest({ ...loopbackTargets, POSTRIDER_MAX_KEYS: "50", POSTRIDER_ROLES: "api" })
   .extend(
     "newKey",
@@ -26,7 +26,7 @@ const it = nodeTest({ ...loopbackTargets, POSTRIDER_MAX_KEYS: "50", POSTRIDER_RO
     return (method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<Answer> =>
       node.call(method, path, { key, ...(body && { body }) });
   })
-  /** Two customers, each with a webhook, a mailbox and an item in either. */
+  /** Two customers, each with a webhook, a mailbox and an item in each. */
   .extend("shops", file, async ({ call }) => {
     const make = async (uid: string) => {
       await call("PUT", `/api/v1/customers/${uid}`, { name: uid });
@@ -45,7 +45,7 @@ const refused = { status: 403, headers: { "x-error-code": "scope_refused" } };
 const unknown = { status: 404, body: { error: "not found" } };
 
 describe("a key", () => {
-  it("that is not limited says nothing of scopes", async ({ newKey, call }) => {
+  it("without limits shows no scope", async ({ newKey, call }) => {
     const { body } = await newKey({});
     expect(Object.keys(body)).toEqual(["id", "name", "key"]);
     const listed = (await call("GET", "/api/v1/keys")).body.keys.find(
@@ -54,7 +54,7 @@ describe("a key", () => {
     expect(Object.keys(listed)).toEqual(["id", "name", "prefix", "created_at", "last_used_at"]);
   });
 
-  it("that is limited shows it in lists and in the audit log", async ({
+  it("with limits shows them in lists and in the audit log", async ({
     node,
     account,
     newKey,
@@ -86,7 +86,7 @@ describe("a key", () => {
     });
   });
 
-  it("is not limited to what is another organization's", async ({ node, newKey }) => {
+  it("cannot be limited to another organization's things", async ({ node, newKey }) => {
     const { api_key: key } = await signUp(node);
     await node.call("PUT", "/api/v1/customers/theirs", { key, body: {} });
     const target = { kind: "mailbox", name: "theirs" };
@@ -96,7 +96,7 @@ describe("a key", () => {
   });
 });
 
-it("limited to sending sends, and reads nothing", async ({ keyOf, as, shops }) => {
+it("a key limited to sending sends, and reads nothing", async ({ keyOf, as, shops }) => {
   const { key } = await keyOf({ scope: "send" });
   const call = as(key);
   for (const path of [`/t/${shops.own.webhook}`, `/e/${shops.other.webhook}`, "/p/own", "/p"]) {
@@ -107,14 +107,14 @@ it("limited to sending sends, and reads nothing", async ({ keyOf, as, shops }) =
   expect(await call("POST", `/api/v1/mailboxes/${shops.own.mailbox}/claim`, {})).toMatchObject(refused);
 });
 
-it("limited to reading reads, and sends nothing", async ({ keyOf, as, shops }) => {
+it("a key limited to reading reads, and sends nothing", async ({ keyOf, as, shops }) => {
   const call = as((await keyOf({ scope: "read" })).key);
   expect((await call("GET", `/api/v1/events/${shops.other.event}`)).status).toBe(200);
   expect(await call("POST", `/t/${shops.own.webhook}`, {})).toMatchObject(refused);
   expect(await call("DELETE", `/api/v1/targets/${shops.own.webhook}`)).toMatchObject(refused);
 });
 
-it("limited to a mailbox consumes that one", async ({ keyOf, as, shops: { own, other } }) => {
+it("a key limited to a mailbox consumes only that mailbox", async ({ keyOf, as, shops: { own, other } }) => {
   const call = as((await keyOf({ scope: "consume", mailbox_ids: [own.mailbox] })).key);
   const claim = await call("POST", `/api/v1/mailboxes/${own.mailbox}/claim`, { max: 10 });
   expect(claim.status).toBe(200);
@@ -134,14 +134,14 @@ it("limited to a mailbox consumes that one", async ({ keyOf, as, shops: { own, o
   expect(await call("POST", `/api/v1/mailboxes/${other.mailbox}/claim`, {})).toMatchObject(unknown);
   expect(await call("POST", `/api/v1/mailbox-messages/${other.message}/claim`)).toMatchObject(unknown);
   expect(await call("GET", `/api/v1/mailbox-messages/${other.message}`)).toMatchObject(unknown);
-  // A message of its mailbox is no event to it, and a mailbox no target.
+  // For this key a message is not an event, and a mailbox is not a target.
   expect(await call("GET", `/api/v1/events/${own.message}`)).toMatchObject(refused);
   expect(await call("GET", `/api/v1/targets/${own.mailbox}`)).toMatchObject(refused);
   expect(await call("POST", `/t/${own.mailbox}`, {})).toMatchObject(refused);
 });
 
-describe("limited to a customer", () => {
-  it("lists what is the customer's", async ({ keyOf, as, call: everything, shops: { own } }) => {
+describe("a key limited to a customer", () => {
+  it("lists the customer's things", async ({ keyOf, as, call: everything, shops: { own } }) => {
     const call = as((await keyOf({ scope: "customer", customer_uid: "own" })).key);
     const published: string = (await everything("POST", "/p/own", { event_type: "shared" })).body.id;
     await everything("POST", "/p/other", { event_type: "shared" });
@@ -165,7 +165,7 @@ describe("limited to a customer", () => {
     expect(await targetsOf(`target_id=${own.webhook}`)).toEqual(new Set([own.webhook]));
   });
 
-  it("finds nothing of anybody else", async ({ keyOf, as, call: everything, shops: { other } }) => {
+  it("finds nothing of other customers", async ({ keyOf, as, call: everything, shops: { other } }) => {
     const call = as((await keyOf({ scope: "customer", customer_uid: "own" })).key);
     expect((await call("GET", `/api/v1/events?target_id=${other.webhook}`)).body.events).toEqual([]);
     const published: string = (await everything("POST", "/p/other", {})).body.id;
@@ -193,7 +193,7 @@ describe("limited to a customer", () => {
     expect(await call("GET", "/api/v1/customers/own")).toMatchObject(refused);
   });
 
-  it("leaves alone what a publication sent to a target that is another customer's by now", async ({
+  it("does not read what a publication sent to a target that now belongs to another customer", async ({
     keyOf,
     as,
     call: everything,
@@ -225,7 +225,7 @@ describe("limited to a customer", () => {
     await everything("DELETE", `/api/v1/targets/${mailbox}`);
   });
 
-  it("finds nothing that was published to a former customer of the same uid", async ({
+  it("does not read what was published to a deleted customer of the same uid", async ({
     pool,
     account,
     keyOf,
@@ -246,7 +246,11 @@ describe("limited to a customer", () => {
     expect((await everything("GET", `/api/v1/publications/${id}`)).status).toBe(200);
   });
 
-  it("sends and publishes to it, and makes what is its own", async ({ keyOf, as, shops: { own, other } }) => {
+  it("sends and publishes to the customer, and creates targets for it", async ({
+    keyOf,
+    as,
+    shops: { own, other },
+  }) => {
     const call = as((await keyOf({ scope: "customer", customer_uid: "own" })).key);
     expect((await call("POST", `/t/${own.webhook}`, {})).status).toBe(202);
     expect((await call("POST", "/p/own", {})).body.items).toHaveLength(2);
@@ -276,7 +280,7 @@ describe("limited to a customer", () => {
     expect((await call("DELETE", path)).status).toBe(200);
   });
 
-  it("ends with the customer, and is not that of one who is made later", async ({
+  it("becomes invalid with the customer, and stays invalid for a later customer of the same uid", async ({
     node,
     account,
     call: everything,
@@ -296,7 +300,7 @@ describe("limited to a customer", () => {
   });
 });
 
-it("that is limited and revoked is nobody's, also where it was refused", async ({
+it("a limited key that is revoked is invalid everywhere, also on routes that refused it before", async ({
   node,
   other,
   account,
@@ -312,7 +316,7 @@ it("that is limited and revoked is nobody's, also where it was refused", async (
   expect((await node.call("POST", `/t/${shops.own.webhook}`, { key, body: {} })).status).toBe(401);
 });
 
-it("lets an agent's tools do what its scope allows", async ({ node, keyOf, shops: { own, other } }) => {
+it("an agent's tools can do what its key's scope allows", async ({ node, keyOf, shops: { own, other } }) => {
   const { key } = await keyOf({ scope: "consume", mailbox_ids: [own.mailbox] });
   const tool = async (name: string, args: object): Promise<{ isError?: boolean }> => {
     const { body } = await node.call("POST", "/mcp", {

@@ -27,7 +27,7 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
 
 const none = { rate_limit_per_second: null, rate_limit_burst: null, max_concurrency: null };
 
-it("are null unless told, and are read as they were set", async ({ post, changesOf }) => {
+it("are null by default, and are read as they were set", async ({ post, changesOf }) => {
   expect((await post({})).body).toMatchObject(none);
   const set = { rate_limit_per_second: 0.5, rate_limit_burst: 3, max_concurrency: 256 };
   expect((await post(set)).body).toMatchObject(set);
@@ -36,7 +36,7 @@ it("are null unless told, and are read as they were set", async ({ post, changes
   expect((await patch({ max_concurrency: 1 })).body).toMatchObject({ ...set, max_concurrency: 1 });
 });
 
-it("end with null, the burst with its rate", async ({ changesOf }) => {
+it("are removed with null, the burst together with its rate", async ({ changesOf }) => {
   const patch = await changesOf({ rate_limit_per_second: 7, rate_limit_burst: 3, max_concurrency: 2 });
   expect((await patch({ rate_limit_burst: null })).body).toMatchObject({
     rate_limit_per_second: 7,
@@ -62,7 +62,7 @@ it.for<[string, unknown]>([
   ["max_concurrency", 0],
   ["max_concurrency", 257],
   ["max_concurrency", true],
-])("%s of %j is refused by its name", async ([field, value], { changesOf, post }) => {
+])("%s of %j is refused, naming the field", async ([field, value], { changesOf, post }) => {
   const patch = await changesOf({ rate_limit_per_second: 1 });
   for (const answer of [
     await post({ rate_limit_per_second: 1, [field]: value }),
@@ -72,7 +72,7 @@ it.for<[string, unknown]>([
   }
 });
 
-it("do not apply to mailboxes, which nothing is sent to", async ({ post }) => {
+it("do not apply to mailboxes, because nothing is sent to them", async ({ post }) => {
   expect(await post({ max_concurrency: 3 }, "mailbox")).toMatchObject({
     status: 400,
     body: { error: "max_concurrency does not apply to a mailbox target" },

@@ -14,7 +14,7 @@ const it = stagedTest()
       (path: string) =>
         receiver.at(path),
   )
-  /** Sends through both nodes in turn. */
+  /** Sends items, alternating between the nodes. */
   .extend(
     "sendThroughBoth",
     ({ nodes, account }) =>
@@ -29,9 +29,9 @@ interface Rate {
 }
 
 /**
- * The arrivals that came before the rate allows them, counted from `sinceMs`, before which nothing was sent. An attempt begins
- * after the moment of its permit and arrives later still, so that a slow machine only makes this smaller. One more is allowed for
- * clocks that are read in whole milliseconds.
+ * The arrivals that came earlier than the rate allows, counted from `sinceMs`, before which nothing was sent. An
+ * attempt begins after its permit and arrives later still, so a slow machine only makes this number smaller. One
+ * more arrival is allowed because clocks are read in whole milliseconds.
  */
 function tooEarly(arrivedAtMs: readonly number[], sinceMs: number, { perSecond, burst }: Rate): number[] {
   return arrivedAtMs.filter((atMs, before) => before + 1 > burst + 1 + (perSecond * (atMs - sinceMs)) / 1000);
@@ -48,7 +48,7 @@ it("a target gets no more than its rate from two nodes, retries included", async
   const rate = { perSecond: 50, burst: 5 };
   const tried = new Set<string>();
   receiver.answer = (received, response) => {
-    // A fifth fails at first.
+    // One item in five fails at first.
     const isFirst = !tried.has(received.id);
     tried.add(received.id);
     if (isFirst && tried.size % 5 === 0) response.writeHead(500).end();
@@ -70,7 +70,7 @@ it("a target gets no more than its rate from two nodes, retries included", async
   expect(tooEarly(momentsMs, sinceMs, rate), "arrivals before the rate allows them").toEqual([]);
 });
 
-it("what a rate holds back takes no room in memory, and holds up no neighbour", async ({
+it("items that a rate limit holds back take no memory, and delay no other target", async ({
   receiver,
   pool,
   nodes,
@@ -86,7 +86,7 @@ it("what a rate holds back takes no room in memory, and holds up no neighbour", 
   await storeDueItems(pool, { orgId: account.user.org_id, targetId: limited.id, count: 160 });
   await sendThroughBoth(limited.id, 40);
   await receiver.arrivals(1, { path: "/limited" });
-  // Nodes give back the deliveries whose attempt is due much later, and do not claim them again and again.
+  // Nodes release deliveries whose attempt is due much later, and do not claim them repeatedly.
   await until(
     () => hotRows(pool),
     ({ waiting, leased }) => waiting === 199 && leased === 0,
@@ -104,7 +104,7 @@ it("what a rate holds back takes no room in memory, and holds up no neighbour", 
   await receiver.arrivals(200, { path: "/limited" });
 });
 
-it("a target has no more requests under way than it may, on both nodes together", async ({
+it("a target has no more requests under way than it may, over both nodes", async ({
   receiver,
   pool,
   nodes,
@@ -129,7 +129,7 @@ it("a target has no more requests under way than it may, on both nodes together"
   await receiver.arrivals(300, { path: "/limited", limitMs: 60_000 });
   expect(Math.max(...seen), "requests under way").toBe(most);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(300);
-  // A node with nothing to send gives its share back.
+  // A node with nothing to send returns its share.
   await until(
     () => countRows(pool, "target_shares"),
     (count) => count === 0,

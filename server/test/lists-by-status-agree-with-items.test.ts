@@ -4,7 +4,7 @@ import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import type { Account, TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
-/* A list by a mailbox's status has the items that say this status of themselves, also of deleted mailboxes. */
+/* A list by a mailbox status contains the items whose own status is the same, also items of deleted mailboxes. */
 
 const it = nodeTest().extend("hasty", file, ({ newNode }) =>
   newNode({ POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" }),
@@ -30,7 +30,7 @@ async function ended(box: TestMailbox, verb: "ack" | "reject"): Promise<string> 
   return id;
 }
 
-it("EXPIRED has none that was canceled before", async ({ node, hasty }) => {
+it("EXPIRED contains no item that was canceled before", async ({ node, hasty }) => {
   const box = await createMailbox(node);
   const canceled = await box.send({});
   const { api_key: key } = box.account;
@@ -45,7 +45,7 @@ it("EXPIRED has none that was canceled before", async ({ node, hasty }) => {
   }
 });
 
-it("has the items of deleted mailboxes", async ({ node, hasty }) => {
+it("lists contain the items of deleted mailboxes", async ({ node, hasty }) => {
   const gone = await createMailbox(node);
   const { account } = gone;
   const kept = await createMailbox(node, {}, account);

@@ -36,7 +36,7 @@ const paths = {
 };
 
 it.for(["searches", "lists"] as const)(
-  "an organization's %s take turns, and beyond some they are refused with 429; another's are not",
+  "an organization's %s take turns, and are refused with 429 when too many wait; other organizations are not affected",
   async (kind, { node, own: { account }, account: other }) => {
     const quota = quotaOf(kind);
     const get = (key: string, n: number) =>
@@ -61,12 +61,12 @@ it.for(["searches", "lists"] as const)(
   },
 );
 
-it("lists that an index has in order are never refused, nor is what a page asks for at once", async ({
+it("lists in the order of an index are never refused, and neither are the simultaneous requests of one dashboard page", async ({
   node,
   own: { account },
 }) => {
   const get = (path: string) => node.call("GET", `/api/v1${path}`, { key: account.api_key });
-  // Far more than any quota, and few enough that a busy machine answers within the database's time limit.
+  // More than any quota, and few enough for a busy machine to answer within the database's time limit.
   const count = Math.max(quotaOf("searches"), quotaOf("lists")) * 3;
   const many = Array.from({ length: count }, (_, n) => get(paths.free[n % paths.free.length]!));
   expect(statuses(await Promise.all(many))).toEqual([200]);
@@ -76,7 +76,7 @@ it("lists that an index has in order are never refused, nor is what a page asks 
   expect(statuses(await Promise.all(page))).toEqual([200]);
 });
 
-it("an organization imports one catalogue of event types at a time", async ({ node, own: { account } }) => {
+it("an organization imports one event type catalogue at a time", async ({ node, own: { account } }) => {
   const operation = { requestBody: { content: { "application/json": { schema: { type: "object" } } } } };
   const body = {
     openapi: "3.1.0",

@@ -5,7 +5,7 @@ import { startReceiver } from "./support/receiver.ts";
 import { signUp } from "./support/testNode.ts";
 import { workspaceOf } from "./support/workspace.ts";
 
-/** By default the log has sums; a flood of requests or refusals is no flood of lines. */
+/** By default the log has totals, so that many requests or refusals do not cause many lines. */
 
 const items = 40;
 const refusals = 60;
@@ -13,7 +13,7 @@ const refusals = 60;
 type Line = Record<string, unknown> & { msg: string };
 
 const it = serviceTest().extend("linesOf", { scope: "test" }, ({ newService }) =>
-  /** Runs a service through some items, refusals and failing attempts, and gives what it wrote until it ended. */
+  /** Runs a service through some items, refusals and failing attempts, and returns its log lines. */
   async (env: Record<string, string>): Promise<{ lines: Line[]; failingId: string }> => {
     const receiver = await startReceiver();
     onTestFinished(() => receiver.stop());
@@ -34,7 +34,7 @@ const it = serviceTest().extend("linesOf", { scope: "test" }, ({ newService }) =
   },
 );
 
-it("starts, stops, refusals by kind and failing targets: one line each, however many there were", async ({
+it("starts, stops, refusals by kind and failing targets have one line each, however many there were", async ({
   linesOf,
 }) => {
   const { lines, failingId } = await linesOf({});
@@ -55,7 +55,7 @@ it("starts, stops, refusals by kind and failing targets: one line each, however 
   );
 });
 
-it("with POSTRIDER_LOG_REQUESTS, a line for each request and each attempt besides", async ({ linesOf }) => {
+it("with POSTRIDER_LOG_REQUESTS each request and each attempt has a line, too", async ({ linesOf }) => {
   const { lines, failingId } = await linesOf({ POSTRIDER_LOG_REQUESTS: "true" });
   const asked = lines.filter(({ msg, route }) => msg === "request" && route === "/t/:target_id");
   expect(asked.filter(({ status }) => status === 202)).toHaveLength(items + 1);

@@ -25,7 +25,7 @@ async function sendMany(box: TestMailbox, count: number): Promise<string[]> {
 }
 
 describe("a batch claim", () => {
-  it("gives no message under another request's token, even where an event is gone", async ({ node }) => {
+  it("returns no message under another request's token, even when an event is missing", async ({ node }) => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 4);
     await removeEvents(node.pool, [ids[2]!]);
@@ -37,7 +37,9 @@ describe("a batch claim", () => {
     expect(body.results.map(({ status }: { status: number }) => status)).toEqual([200, 200, 200]);
   });
 
-  it("gives the oldest first, with payloads, tokens, lease and what is left", async ({ node }) => {
+  it("returns the oldest messages first, with payloads, tokens, lease and the number left", async ({
+    node,
+  }) => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 5);
     const before = Math.floor(Date.now() / 1000);
@@ -56,7 +58,7 @@ describe("a batch claim", () => {
     expect((await box.post("claim")).body.messages).toEqual([]);
   });
 
-  it("answers at most 16 MiB of payloads, and the rest to the next", async ({ node }) => {
+  it("returns at most 16 MiB of payloads, and the rest to the next claim", async ({ node }) => {
     const box = await createMailbox(node);
     const big = "x".repeat(1_000_000);
     for (let n = 0; n < 20; n++) await box.send({ n, big });
@@ -156,7 +158,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.post("ack", { messages: fresh })).body.results[0].status).toBe(200);
   });
 
-  it("extend keeps a message past its first lease", async ({ node }) => {
+  it("keep a message past its first lease by extending it", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     const messages = await claim(box, 1, { lease_seconds: 5 });
@@ -164,7 +166,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     const { body } = await box.post("extend", { messages, lease_seconds: 60 });
     expect(body.results[0]).toMatchObject({ id, ok: true, status: 200 });
     expect(body.results[0].claim_expires_at).toBeGreaterThanOrEqual(before + 60);
-    // Another message, leased for as long as this one was at first, and whose lease is over.
+    // Another message with the same first lease, which has lapsed.
     const other = await createMailbox(node);
     const lapsing = await other.send({});
     await claim(other, 1, { lease_seconds: 5 });
@@ -179,7 +181,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.post("ack", { messages })).body.results[0].ok).toBe(true);
   });
 
-  it("release gives back at once, or after a delay in which only its own id claims it", async ({ node }) => {
+  it("release a message at once, or after a delay in which only a claim by id gets it", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     await box.post("release", { messages: await claim(box, 1) });
@@ -192,7 +194,9 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.one(id, "claim")).status).toBe(200);
   });
 
-  it("reject makes a message dead with its reason, and again is the same", async ({ node }) => {
+  it("reject a message with a reason, which makes it dead, and repeat with the same result", async ({
+    node,
+  }) => {
     const box = await createMailbox(node);
     const id = await box.send({ n: 1 });
     const messages = await claim(box, 1);
@@ -213,7 +217,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect(await claim(box, 10)).toEqual([]);
   });
 
-  it("reject keeps what was said of each message, and of all where nothing was", async ({ node }) => {
+  it("keep the reason given for each message, or else the batch's reason", async ({ node }) => {
     const box = await createMailbox(node);
     const [first, second] = await sendMany(box, 2);
     const [one, other] = await claim(box, 2);
@@ -241,7 +245,7 @@ describe("batch acknowledge, extend, release and reject", () => {
 });
 
 describe("a message that is claimed too often", () => {
-  it("is dead after its last claim lapses, with no sweep", async ({ hasty }) => {
+  it("is dead after its last claim lapses, without a sweep", async ({ hasty }) => {
     const box = await createMailbox(hasty, { max_claims: 2 });
     const id = await box.send({});
     await claim(box, 1);
@@ -267,7 +271,7 @@ describe("a message that is claimed too often", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, dead: 1 });
   });
 
-  it("is dead when its last claim is released, and alive again after a redrive", async ({ node }) => {
+  it("is dead when its last claim is released, and claimable again after a redrive", async ({ node }) => {
     const box = await createMailbox(node, { max_claims: 1 });
     const ids = await sendMany(box, 3);
     await box.post("release", { messages: await claim(box, 3) });
@@ -284,7 +288,7 @@ describe("a message that is claimed too often", () => {
     expect((await claim(box, 3)).map((message) => message.id)).toEqual(ids);
   });
 
-  it("keeps what its last consumer said when it gave it back", async ({ node }) => {
+  it("keeps the reason that its last consumer gave when it released the message", async ({ node }) => {
     const box = await createMailbox(node, { max_claims: 2 });
     const ids = await sendMany(box, 2);
     await box.post("release", { messages: await claim(box, 2), reason: "the first time" });
@@ -297,7 +301,7 @@ describe("a message that is claimed too often", () => {
     expect(new Set(reasons)).toEqual(new Set([said, `${said}: the shop is closed`]));
   });
 
-  it("has no limit unless the mailbox says so, and the limit can be changed", async ({ node }) => {
+  it("has no limit unless the mailbox sets one, and the limit can be changed", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     for (let times = 1; times <= 5; times++) {
@@ -319,8 +323,8 @@ describe("a message that is claimed too often", () => {
   });
 });
 
-describe("the live view", () => {
-  it("counts states, age and rates", async ({ node }) => {
+describe("the mailbox statistics", () => {
+  it("count states, age and rates", async ({ node }) => {
     const box = await createMailbox(node);
     expect(await box.stats()).toEqual({
       ready: 0,

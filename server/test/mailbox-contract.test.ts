@@ -5,9 +5,9 @@ import { until } from "./support/until.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest()
-  /** Another node on the same database, by which claims last a second. */
+  /** Another node on the same database, through which claims last a second. */
   .extend("hasty", file, ({ newNode }) => newNode({ POSTRIDER_MAILBOX_LEASE_SECONDS: "1" }))
-  /** The same, and messages live for three seconds. */
+  /** Another node, through which claims last a second and messages three seconds. */
   .extend("forgetful", file, ({ newNode }) =>
     newNode({ POSTRIDER_MAILBOX_LEASE_SECONDS: "1", POSTRIDER_MAILBOX_RETENTION_SECONDS: "3" }),
   );
@@ -72,7 +72,7 @@ describe("listing and reading", () => {
     expect(await page(`?after=${ids[2]}`)).toEqual([]);
   });
 
-  it("goes on after a message that was canceled since, and leaves none out", async ({ node }) => {
+  it("continues after a message that was canceled since, and omits none", async ({ node }) => {
     const box = await createMailbox(node);
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.push(await box.send({ n }));
@@ -80,7 +80,7 @@ describe("listing and reading", () => {
     const page = async (query: string): Promise<string[]> => (await box.list(query)).map(({ id }) => id);
     const { body } = await node.call("POST", `/api/v1/events/${ids[2]}/cancel`, { key: box.account.api_key });
     expect(body.status).toBe("CANCELED");
-    // Messages of the minute before it may come again.
+    // Messages of the minute before the cursor may be listed again.
     expect(await page(`?after=${ids[2]}`)).toEqual(expect.arrayContaining(ids.slice(3)));
     expect(await page(`?status=UNREAD&after=${ids[2]}`)).toEqual(expect.arrayContaining(ids.slice(3)));
     const other = await createMailbox(node, {}, box.account);
@@ -138,7 +138,7 @@ describe("listing and reading", () => {
     expect((await box.one(id, "ack")).status).toBe(200);
   });
 
-  it("refuses sessions on claims, takes either for lists, and nobody without a credential", async ({
+  it("refuses sessions for claims, accepts keys and sessions for lists, and needs a credential", async ({
     node,
   }) => {
     const box = await createMailbox(node);
@@ -158,7 +158,7 @@ describe("listing and reading", () => {
 });
 
 describe("claim and acknowledge", () => {
-  it("goes from UNREAD over CLAIMED to ACKNOWLEDGED", async ({ node }) => {
+  it("changes UNREAD to CLAIMED and then to ACKNOWLEDGED", async ({ node }) => {
     const box = await createMailbox(node);
     const id = await box.send({ n: 1 });
     const before = Math.floor(Date.now() / 1000);
@@ -193,7 +193,7 @@ describe("claim and acknowledge", () => {
     expect((await box.list("?status=ACKNOWLEDGED")).map((message) => message.id)).toEqual([id]);
   });
 
-  it("answers 409 to a competing claim, of the same key too, and 403 to another key's ack", async ({
+  it("answers 409 to a competing claim, also of the same key, and 403 to another key's acknowledgement", async ({
     node,
   }) => {
     const box = await createMailbox(node);
@@ -209,7 +209,7 @@ describe("claim and acknowledge", () => {
     expect((await box.one(id, "ack", undefined, other)).status).toBe(409);
   });
 
-  it("lets exactly one of many claims win, across nodes and keys", async ({ node, hasty }) => {
+  it("lets exactly one of many claims succeed, across nodes and keys", async ({ node, hasty }) => {
     const box = await createMailbox(node);
     const keys = [box.account.api_key, await box.newKey(), await box.newKey()];
     for (let round = 0; round < 5; round++) {
@@ -225,14 +225,14 @@ describe("claim and acknowledge", () => {
     }
   });
 
-  it("refuses a stale token, from the same key too, and takes a fresh one again and again", async ({
+  it("refuses a stale token, also from the same key, and accepts a fresh one repeatedly", async ({
     node,
     hasty,
   }) => {
     const box = await createMailbox(hasty);
     const id = await box.send({});
     const first = await box.one(id, "claim");
-    // By the usual node, so that the second claim outlasts the rest of the test.
+    // Claimed through the default node, so that the second claim lasts until the end of the test.
     const second = await until(
       () => node.call("POST", `/api/v1/mailbox-messages/${id}/claim`, { key: box.account.api_key }),
       (answer) => answer.status === 200,
@@ -246,7 +246,9 @@ describe("claim and acknowledge", () => {
     expect((await box.one(id, "ack", { claim_token: first.body.claim_token })).status).toBe(409);
   });
 
-  it("reads a lapsed claim as UNREAD, refuses its holder and lets another claim", async ({ hasty }) => {
+  it("reads a lapsed claim as UNREAD, refuses its holder and lets another consumer claim", async ({
+    hasty,
+  }) => {
     const box = await createMailbox(hasty);
     const other = await box.newKey();
     const id = await box.send({});
@@ -265,7 +267,7 @@ describe("claim and acknowledge", () => {
     expect((await box.one(id, "ack", { claim_token: claim.body.claim_token })).status).toBe(409);
   });
 
-  it("expires messages of every state, and their payloads are gone", async ({ forgetful }) => {
+  it("expires messages of every state, and deletes their payloads", async ({ forgetful }) => {
     const box = await createMailbox(forgetful);
     const [unread, claimed, acknowledged] = [
       await box.send({ n: 1 }),

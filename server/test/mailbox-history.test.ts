@@ -18,7 +18,7 @@ const keyNames = ["k1", "k2", "k3", "k4", null, null];
 const messagesPerProducer = 60;
 const consumers = 16;
 const chaosMs = 6_000;
-/** How many histories are recorded; `MAILBOX_HISTORIES=10` and more for who changes claims. */
+/** Number of recorded histories; use `MAILBOX_HISTORIES=10` or more after a change of claims. */
 const histories = Number(process.env["MAILBOX_HISTORIES"] ?? 1);
 
 interface Message {
@@ -51,7 +51,7 @@ function startSkewed(database: TestDatabase, skewMs: number): SkewedNode {
   };
 }
 
-/** A small generator of numbers from 0 to 1 (mulberry32), so that a run's choices follow from its seed. */
+/** Returns a generator of numbers from 0 to 1 (mulberry32), so that the choices of a run follow from its seed. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -62,7 +62,7 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-/** The calls of everybody in one mailbox, and the record of them. */
+/** The calls of all clients of one mailbox, and their record. */
 class Run {
   readonly calls: Call[] = [];
   readonly #nodes: SkewedNode[];
@@ -86,7 +86,7 @@ class Run {
     return options[Math.floor(this.#random() * options.length)]!;
   }
 
-  /** Sends one after the other, each when the one before is accepted, through any node. */
+  /** Sends messages one after another through any node, each after the previous one was accepted. */
   async produce(orderingKey: string | null): Promise<void> {
     for (let n = 0; n < messagesPerProducer; n++) {
       await this.#send(n, orderingKey);
@@ -105,7 +105,7 @@ class Run {
     await this.#change("ack", key, current);
   }
 
-  /** Claims some and does with each what careless, slow and crashing consumers do. */
+  /** Claims messages and handles each as careless, slow or crashing consumers would. */
   async consumeBadly(): Promise<void> {
     const key = this.pick(this.#keys);
     const isLost = this.chance(0.05);
@@ -113,7 +113,7 @@ class Run {
     await Promise.all(messages.map((message) => this.#mishandle(key, message)));
   }
 
-  /** Claims and acknowledges without fault. */
+  /** Claims and acknowledges without faults. */
   async consumeWell(): Promise<void> {
     const key = this.pick(this.#keys);
     for (const message of await this.#claim(key, 20, false)) await this.#change("ack", key, message);
@@ -192,14 +192,14 @@ class Run {
     return this.#request("POST", path, key, body, headers);
   }
 
-  // oxlint-disable-next-line eslint/max-params -- what a request is made of
+  // oxlint-disable-next-line eslint/max-params -- the parts of a request
   async #request(
     method: "GET" | "POST",
     path: string,
     key: string,
     body?: object,
     headers: Record<string, string> = {},
-    // oxlint-disable-next-line typescript/no-explicit-any -- the record keeps what it needs of it
+    // oxlint-disable-next-line typescript/no-explicit-any -- the record keeps some of its fields
   ): Promise<{ status: number; body: any }> {
     const response = await this.pick(this.#nodes).service.app.inject({
       method,
@@ -216,7 +216,7 @@ class Run {
   }
 }
 
-/** Producers and consumers at once with everything that goes wrong, then what is left without fault. */
+/** Runs producers and consumers with all faults, then consumes the remaining messages without faults. */
 async function record(database: TestDatabase, helper: TestNode, seed: number): Promise<Call[]> {
   const box = await createMailbox(helper);
   const keys = [box.account.api_key, await box.newKey()];

@@ -30,7 +30,10 @@ function waiting(on: TestNode, count: number): Promise<number> {
   );
 }
 
-/** Lets nobody else see the node's queries that `isMeant` says, until the test is over: `answer` stands in for the database. */
+/**
+ * Intercepts the node's queries that `isMeant` selects until the test ends; `answer` replaces the database's
+ * answer.
+ */
 function intercept(
   node: TestNode,
   isMeant: (name: string) => boolean,
@@ -50,7 +53,10 @@ function intercept(
 }
 
 describe("a claim that waits", () => {
-  it("is answered by an accept on this node or another, not by the next poll", async ({ node, other }) => {
+  it("is answered when an item is accepted on this node or another, without waiting for the next poll", async ({
+    node,
+    other,
+  }) => {
     intercept(
       node,
       (name) => name === "poll_mailboxes",
@@ -66,17 +72,17 @@ describe("a claim that waits", () => {
     }
   });
 
-  it("is answered empty when its time is up, not before", async ({ node }) => {
+  it("is answered with no messages when its wait time ends, not before", async ({ node }) => {
     const box = await createMailbox(node);
     const claim = box.post("claim", { wait_seconds: 1 });
-    // It waits; and nothing but the end of its time can end that.
+    // The claim waits; only the end of its wait time can end it.
     await waiting(node, 1);
     const { status, body } = await claim;
     expect(status).toBe(200);
     expect(body).toEqual({ messages: [], remaining: { ready: 0, claimed: 0 } });
   });
 
-  it("takes nothing of a mailbox that went to another customer while it waited", async ({ node }) => {
+  it("gets nothing of a mailbox that was assigned to another customer while it waited", async ({ node }) => {
     const box = await createMailbox(node);
     const { api_key: key, session_token: session } = box.account;
     for (const uid of ["first", "second"])
@@ -99,12 +105,12 @@ describe("a claim that waits", () => {
     expect(idsOf(await box.post("claim", {}))).toEqual([sent.body.id]);
   });
 
-  it("is answered when a delay or a lease ends, and when a message is given back", async ({
+  it("is answered when a delay or a lease ends, and when a message is released", async ({
     node,
     other,
     newNode,
   }) => {
-    // Leases end after a second, in place of the least that may be asked for.
+    // Leases end after a second, which is less than the interface allows.
     const hasty = newNode({ POSTRIDER_MAILBOX_LEASE_SECONDS: "1" });
     const box = await createMailbox(node);
     const id = await box.send({});
@@ -116,7 +122,7 @@ describe("a claim that waits", () => {
     const second = await onRelease;
     expect(idsOf(second)).toEqual([id]);
 
-    /** When the message becomes, or became, claimable, on the database's clock. */
+    /** When the message becomes claimable, on the database's clock. */
     const claimableAtMs = (): Promise<number> => messageClaimableAtMs(node.pool, id);
     const [{ claim_token: token }] = second.body.messages;
     await box.post("release", { messages: [{ id, claim_token: token }], delay_seconds: 1 });
@@ -131,7 +137,7 @@ describe("a claim that waits", () => {
     expect((await claimableAtMs()) - 1_000).toBeGreaterThanOrEqual(leaseEndsMs);
   });
 
-  it("costs no queries while nothing arrives for it, however many wait", async ({ node, other }) => {
+  it("causes no queries while no message arrives, however many claims wait", async ({ node, other }) => {
     const boxes = [await createMailbox(node), await createMailbox(node)];
     const elsewhere = await createMailbox(other);
     const count = 1_000;
@@ -139,7 +145,7 @@ describe("a claim that waits", () => {
       boxes[n % 2]!.post("claim", { max: 1, wait_seconds: 30 }),
     );
     await waiting(node, count);
-    // Statements that the node makes for itself, such as its heartbeat, do not count.
+    // The node's own statements, such as its heartbeat, do not count.
     const queries = intercept(node, (name) => /mailbox|message/.test(name));
     for (let n = 0; n < 20; n++) {
       const claim = elsewhere.post("claim", { wait_seconds: 20 });
@@ -147,14 +153,14 @@ describe("a claim that waits", () => {
       await elsewhere.send({ n });
       expect(idsOf(await claim)).toHaveLength(1);
     }
-    // A poll, perhaps.
+    // One poll is possible.
     expect(queries.count).toBeLessThanOrEqual(1);
     await Promise.all(Array.from({ length: count }, (_, n) => boxes[n % 2]!.send({ n })));
     const ids = (await Promise.all(claims)).flatMap(idsOf);
     expect(new Set(ids).size).toBe(count);
   });
 
-  it("shares what arrives among those who wait on all nodes", async ({ node, other }) => {
+  it("shares new messages with the other waiting claims on all nodes", async ({ node, other }) => {
     const box = await createMailbox(node);
     const claims = Array.from({ length: 40 }, (_, n) =>
       through(box, n % 2 ? node : other).post("claim", { max: 5, wait_seconds: 20 }),
@@ -170,7 +176,7 @@ describe("a claim that waits", () => {
     expect(claimed.every((id) => ids.has(id))).toBe(true);
   });
 
-  it("claims nothing for a connection that has closed", async ({ node }) => {
+  it("claims nothing for a closed connection", async ({ node }) => {
     const box = await createMailbox(node);
     const url = new URL(await node.listen());
     const body = JSON.stringify({ max: 10, wait_seconds: 30 });
@@ -185,7 +191,7 @@ describe("a claim that waits", () => {
     expect((await box.read(id)).body).toMatchObject({ status: "UNREAD", claim_count: 0 });
   });
 
-  it("is answered with what there is when the node stops", async ({ database }) => {
+  it("is answered with the available messages when the node stops", async ({ database }) => {
     const leaving = createTestNode(database, { POSTRIDER_ROLES: "api" });
     leaving.service.start();
     const box = await createMailbox(leaving);
@@ -196,7 +202,7 @@ describe("a claim that waits", () => {
     await stopped;
   });
 
-  it("keeps working when the listening connection is lost", async ({ node, other }) => {
+  it("still works when the connection that listens for notifications is lost", async ({ node, other }) => {
     const box = await createMailbox(node);
     await endListening(node.pool);
     const claim = through(box, node).post("claim", { wait_seconds: 20 });
@@ -208,7 +214,7 @@ describe("a claim that waits", () => {
 });
 
 describe("Claim-Id", () => {
-  it("gives the same claim again, and a new one under another id or key", async ({ node, other }) => {
+  it("returns the same claim again, and a new one under another id or key", async ({ node, other }) => {
     const box = await createMailbox(node);
     for (let n = 0; n < 6; n++) await box.send({ n });
     const headers = { "claim-id": "job 7" };
@@ -230,7 +236,7 @@ describe("Claim-Id", () => {
     expect(idsOf(await box.post("claim", { max: 2 }, { headers }))).toEqual(idsOf(first).slice(1));
   });
 
-  it("gives concurrent repeats one claim, on several nodes", async ({ node, other }) => {
+  it("returns one claim for concurrent repetitions, on several nodes", async ({ node, other }) => {
     const box = await createMailbox(node);
     for (let round = 0; round < 5; round++) {
       for (let n = 0; n < 4; n++) await box.send({ n });

@@ -10,7 +10,8 @@ import { databaseTest } from "./support/fixtures.ts";
 import { cellCount } from "./support/plain.ts";
 
 /*
- * Messages of one mailbox, put and claimed through the coordinator and on workers directly, before and after their cell moves.
+ * Messages of one mailbox, stored and claimed through the coordinator and directly on workers, before and after
+ * their cell moves.
  */
 
 const it = databaseTest()
@@ -19,7 +20,7 @@ const it = databaseTest()
     onCleanup(async () => {
       await Promise.all(pools.map((pool) => pool.end()));
     });
-    /** Sessions of a cell, through the coordinator unless a server is named. */
+    /** Opens sessions of a cell, through the coordinator unless a server is named. */
     return (schema: string, server?: Server): pg.Pool => {
       const url = new URL(database.url);
       if (server !== undefined) [url.hostname, url.port] = [server.host, String(server.port)];
@@ -82,7 +83,7 @@ it("messages keep the order of acceptance through every server, and through a mo
     }
 });
 
-it("messages come after those of a server whose clock is ahead, and after claimed ones of their key", async ({
+it("messages come after messages from a server whose clock is ahead, and after claimed ones of their key", async ({
   box,
 }) => {
   const { id: mailbox, schema, coordinator, direct } = box;

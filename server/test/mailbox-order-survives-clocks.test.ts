@@ -15,8 +15,9 @@ import {
 import { databaseTest, file } from "./support/fixtures.ts";
 
 /*
- * Where Citus has placed the cells, positions in mailboxes come from the clock of the server that a statement runs on. Here one PostgreSQL
- * numbers in the same way, and its clock stands where a step sets it: behind another server's after a move, or stepped back.
+ * When Citus has placed the cells, positions in mailboxes come from the clock of the server that runs the
+ * statement. Here one PostgreSQL server numbers messages in the same way, and each step sets its clock: behind
+ * another server's after a move, or back.
  */
 
 const startMs = Date.now();
@@ -40,7 +41,7 @@ it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, startMs);
 });
 
-/** Accepts messages in one batch, when the server's clock shows `atMs` after the start; their ids. */
+/** Accepts messages in one batch when the server's clock is `atMs` after the start; returns their ids. */
 async function send(pool: pg.Pool, atMs: number, messages: readonly NewMessage[]): Promise<string[]> {
   await setClock(pool, atMs);
   return putMessages(pool, messages);
@@ -50,7 +51,7 @@ async function setClock(pool: pg.Pool, atMs: number): Promise<void> {
   await pool.query("select set_config('test.now_ms', $1, false)", [String(startMs + atMs)]);
 }
 
-/** A node of the service, whose claims are carried out when the server's clock shows `atMs` after the start. */
+/** A node of the service whose claims run when the server's clock is `atMs` after the start. */
 class Node extends ClaimingNode {
   readonly #pool: pg.Pool;
 
@@ -64,7 +65,10 @@ class Node extends ClaimingNode {
     return this.claim(this.#pool, mailboxId, max);
   }
 
-  /** Claims three messages, one whenever it walks from the first one: its watermark is the second's position then, and counts. */
+  /**
+   * Claims three messages one by one, each time from the first position: the watermark is then the second
+   * message's position, and is used.
+   */
   async claimInTurn(atMs: number, mailboxId: string): Promise<string[]> {
     const ids: string[] = [];
     for (let n = 0; n < 3; n++) {
@@ -74,7 +78,7 @@ class Node extends ClaimingNode {
     return ids;
   }
 
-  /** Claims one by one until there are no more. */
+  /** Claims messages one by one until none is left. */
   async drain(atMs: number, mailboxId: string): Promise<string[]> {
     const ids: string[] = [];
     for (;;) {
@@ -89,14 +93,14 @@ const anyStep = fc.oneof(
   { weight: 4, arbitrary: fc.record({ send: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 4, arbitrary: fc.record({ claim: fc.integer({ min: 1, max: 3 }), by: fc.constantFrom(0, 1) }) },
   { weight: 3, arbitrary: fc.record({ wait: fc.constantFrom(1, 100, 900, 1_900, 2_500, 8_000) }) },
-  // A move of the cell to a server with another clock takes its time.
+  // A move of the cell to a server with another clock.
   { weight: 1, arbitrary: fc.record({ move: fc.constantFrom(-60_000, -6_000, -1_000, 0, 30_000) }) },
 );
-/** How much the clocks of the coordinator and of the cell's server differ, and which of them a step is carried out on. */
+/** The difference between the clocks of the coordinator and of the cell's server, and which of them runs a step. */
 const anySkew = fc.integer({ min: -450, max: 450 });
 
 describe("the order of acceptance by clocks", () => {
-  it("holds through moves, steps of clocks and both ways of connecting, for every consumer", async ({
+  it("holds through moves, clock steps and both ways of connecting, for every consumer", async ({
     pool,
     newMailbox,
   }) => {
@@ -135,7 +139,7 @@ describe("the order of acceptance by clocks", () => {
     );
   });
 
-  it("is that of the clock, in which items of a batch follow one another", async ({ pool, newMailbox }) => {
+  it("is that of the clock, and items of a batch keep their order", async ({ pool, newMailbox }) => {
     const [mailbox, other] = [await newMailbox(), await newMailbox()];
     const ids = await send(pool, 0, [{ mailbox }, { mailbox: other }, { mailbox }, { mailbox, key: "k" }]);
     const positions = await positionsOf(pool, ids);
@@ -143,7 +147,7 @@ describe("the order of acceptance by clocks", () => {
     expect(Number.isSafeInteger(positions[3])).toBe(true);
   });
 
-  it("holds for each mailbox of a batch, of which one has messages from a clock ahead", async ({
+  it("holds for each mailbox of a batch when one has messages from a clock that is ahead", async ({
     pool,
     newMailbox,
   }) => {
@@ -156,7 +160,7 @@ describe("the order of acceptance by clocks", () => {
     expect(await node.drain(2, other)).toEqual([before, ofOther]);
   });
 
-  it("holds for an ordering key whose earlier message is claimed, given back, or behind others", async ({
+  it("holds for an ordering key whose earlier message is claimed, released, or behind others", async ({
     pool,
     newMailbox,
   }) => {
@@ -177,7 +181,7 @@ describe("the order of acceptance by clocks", () => {
     expect(positions).toEqual(positions.toSorted((a, b) => a - b));
   });
 
-  it("holds when the clock steps back by less than a watermark is used for", async ({ pool, newMailbox }) => {
+  it("holds when the clock steps back by less than a watermark is valid", async ({ pool, newMailbox }) => {
     const mailbox = await newMailbox();
     const node = new Node(pool);
     const before = await send(pool, 5_000, three(mailbox));
@@ -189,7 +193,7 @@ describe("the order of acceptance by clocks", () => {
     expect(await node.claimAt(5_020, mailbox, 1)).toEqual([late]);
   });
 
-  it("holds for what is long before a watermark, one by one", async ({ pool, newMailbox }) => {
+  it("holds for messages far before a watermark, claimed one by one", async ({ pool, newMailbox }) => {
     const mailbox = await newMailbox();
     const node = new Node(pool);
     const before = await send(pool, 5_000, three(mailbox));
@@ -200,23 +204,20 @@ describe("the order of acceptance by clocks", () => {
     expect(await node.drain(20_000, mailbox)).toEqual([...early, ...late]);
   });
 
-  it("passes over no message that was accepted at the same moment as another", async ({
-    pool,
-    newMailbox,
-  }) => {
+  it("skips no message that was accepted at the same moment as another", async ({ pool, newMailbox }) => {
     const mailbox = await newMailbox();
     const node = new Node(pool);
     const ids = await send(pool, 0, [...three(mailbox), { mailbox }]);
     await acceptedAtOnce(pool, ids.slice(0, 3));
     const claimed = await node.claimAt(10_000, mailbox, 1);
     node.nowMs += 2_000;
-    // From the first message, and then from a watermark at their position.
+    // First from the first message, then from a watermark at their position.
     for (let n = 0; n < 2; n++) claimed.push(...(await node.claimAt(10_000, mailbox, 1)));
     expect(claimed.toSorted()).toEqual(ids.slice(0, 3).toSorted());
     expect(await node.claimAt(10_000, mailbox, 1)).toEqual([ids[3]]);
   });
 
-  it("leaves none of them out of a list", async ({ pool, newMailbox }) => {
+  it("omits none of these messages from a list", async ({ pool, newMailbox }) => {
     const mailbox = await newMailbox();
     const ids = await send(pool, 0, [...three(mailbox), { mailbox }]);
     await acceptedAtOnce(pool, ids.slice(0, 3));
@@ -238,7 +239,7 @@ describe("the order of acceptance by clocks", () => {
     expect(listed.at(-1)).toBe(ids[3]);
   });
 
-  it("passes over none that follows one whose ordering key has to wait", async ({ pool, newMailbox }) => {
+  it("skips no message after one whose ordering key has to wait", async ({ pool, newMailbox }) => {
     const mailbox = await newMailbox();
     const node = new Node(pool);
     const [first] = await send(pool, 0, [{ mailbox, key: "k" }]);
@@ -254,7 +255,7 @@ function three(mailbox: string): NewMessage[] {
   return [{ mailbox }, { mailbox }, { mailbox }];
 }
 
-/** As if they came in batches that did not see each other. */
+/** As if they had been accepted in batches that did not see each other. */
 async function acceptedAtOnce(pool: pg.Pool, ids: readonly string[]): Promise<void> {
   for (const id of ids)
     await pool.query("update messages set position = $1 where id = $2", [startMs * 1_000 + 1, id]);

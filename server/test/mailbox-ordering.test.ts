@@ -6,7 +6,7 @@ import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest()
   .extend("hasty", file, ({ newNode }) => newNode({ POSTRIDER_MAILBOX_LEASE_SECONDS: "1" }))
-  /** To this node, the messages of a second ago have expired. */
+  /** For this node, messages older than a second have expired. */
   .extend("forgetful", file, ({ newNode }) => newNode({ POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" }));
 
 interface Claim {
@@ -49,7 +49,7 @@ describe("ordering keys", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, blocked: 0 });
   });
 
-  it("are blocked by a first message that is released, delayed or lapsed, and go on after its end", async ({
+  it("are blocked while the first message is released, delayed or lapsed, and continue after its end", async ({
     hasty,
     forgetful,
   }) => {
@@ -76,7 +76,7 @@ describe("ordering keys", () => {
     const { api_key: key } = box.account;
     const statusOf = async (id: string): Promise<string> =>
       (await forgetful.call("GET", `/api/v1/mailbox-messages/${id}`, { key })).body.status;
-    // The expiry of the second frees the third, or expires it too.
+    // The expiry of the second message frees the third, or expires it too.
     const states = await until(
       async () => [await statusOf(two!), await statusOf(three!)],
       ([status]) => status === "EXPIRED",
@@ -95,7 +95,7 @@ describe("ordering keys", () => {
     expect((await box.one(two!, "claim")).status).toBe(200);
   });
 
-  it("belong to their mailbox", async ({ node }) => {
+  it("are separate for each mailbox", async ({ node }) => {
     const box = await createMailbox(node);
     const other = await createMailbox(node, {}, box.account);
     await send(box, "k", [1]);
@@ -104,12 +104,12 @@ describe("ordering keys", () => {
     expect(await claim(other)).toHaveLength(1);
   });
 
-  it("keep the way free for others behind a long queue of one key", async ({ node }) => {
+  it("do not block other messages behind a long queue of one key", async ({ node }) => {
     const box = await createMailbox(node);
     const { api_key: key } = box.account;
     const put = (n: number): Promise<{ status: number }> =>
       node.call("POST", `/t/${box.id}`, { key, body: { n }, headers: { "x-ordering-key": "long" } });
-    // A hundred at a time: all at once, a busy machine refuses some.
+    // A hundred at a time, because a busy machine refuses some of more.
     for (let first = 0; first < 1_500; first += 100) {
       const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => put(first + n)));
       expect(answers.filter(({ status }) => status !== 202)).toEqual([]);
@@ -124,7 +124,7 @@ describe("ordering keys", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 2, blocked: 1_499 });
   });
 
-  it("hold when many consumers on two nodes race, and nothing is left behind", async ({
+  it("hold when many consumers on two nodes compete, and no message is left", async ({
     node,
     database,
     onTestFinished,

@@ -21,7 +21,7 @@ const it = nodeTest({ POSTRIDER_ROLES: "api" })
     }
   });
 
-it("metrics say how many messages all mailboxes hold, in which state, and how old the oldest is", async ({
+it("metrics show how many messages all mailboxes hold in each state, and the age of the oldest", async ({
   gauges,
   node,
 }) => {

@@ -6,7 +6,7 @@ import { citusUrl } from "./support/citus.ts";
 import { countLockWaits, holdTable } from "./support/heldLocks.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
-/* A person may step in where consumers do not get on: over their heads, and on record. */
+/* A person may intervene when consumers make no progress: without their consent, and with an audit entry. */
 
 const it = nodeTest()
   .extend("hasty", file, ({ newNode }) => newNode({ POSTRIDER_MAILBOX_LEASE_SECONDS: "1" }))
@@ -37,8 +37,8 @@ async function claim(box: TestMailbox, fields: object = {}): Promise<Claim[]> {
   return (await box.post("claim", { max: 100, ...fields })).body.messages;
 }
 
-describe("a claimed message that a person takes away", () => {
-  it("is UNREAD at once, and its consumer's claim is worth nothing", async ({ node, force }) => {
+describe("a claimed message that a person releases", () => {
+  it("is UNREAD at once, and its consumer's claim is invalid", async ({ node, force }) => {
     const box = await createMailbox(node);
     const id = await box.send({ n: 1 });
     const [stale] = await claim(box);
@@ -57,7 +57,7 @@ describe("a claimed message that a person takes away", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, dead: 0 });
   });
 
-  it("is on record with the address of who did it and the key that had it", async ({ node, force }) => {
+  it("is recorded with the address of the person and the key of the consumer", async ({ node, force }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     expect((await box.read(id)).body.interventions).toEqual([]);
@@ -75,7 +75,7 @@ describe("a claimed message that a person takes away", () => {
     expect(body).toMatchObject({ status: "DEAD", dead_reason: "nobody can do it" });
   });
 
-  it("wakes a consumer that waits", async ({ node, force }) => {
+  it("wakes a waiting consumer", async ({ node, force }) => {
     const box = await createMailbox(node);
     const id = await box.send({});
     await claim(box);
@@ -122,7 +122,7 @@ describe("a message that a person rejects", () => {
     },
   );
 
-  it("lets the next of its ordering key be claimed, whether it was the claimed one or waited behind it", async ({
+  it("lets the next of its ordering key be claimed, whether it was claimed or waited behind the claimed one", async ({
     node,
     force,
   }) => {
@@ -138,7 +138,10 @@ describe("a message that a person rejects", () => {
   });
 });
 
-it("of many who step in while consumers acknowledge, one ends each message", async ({ node, force }) => {
+it("when many people intervene while consumers acknowledge, each message is ended once", async ({
+  node,
+  force,
+}) => {
   const box = await createMailbox(node);
   const ids: string[] = [];
   for (let n = 0; n < 40; n++) ids.push(await box.send({ n }, { "x-ordering-key": `k${n % 20}` }));
@@ -156,23 +159,26 @@ it("of many who step in while consumers acknowledge, one ends each message", asy
   expect(await box.stats()).toMatchObject({ ready: 0, claimed: 0, blocked: 0, delayed: 0 });
 });
 
-describe("nothing to be done by hand", () => {
-  // On Citus the table is behind a view.
-  it.skipIf(citusUrl !== undefined)("with what is canceled before the answer", async ({ node, force }) => {
-    const box = await createMailbox(node);
-    const id = await box.send({});
-    await claim(box);
-    // The change itself needs no payloads, and its answer does.
-    const letGo = await holdTable(node.pool, "publications");
-    const forced = force(box, id, "force-release");
-    await expect.poll(() => countLockWaits(node.pool)).toBe(1);
-    const canceled = await node.call("POST", `/api/v1/events/${id}/cancel`, { key: box.account.api_key });
-    await letGo();
-    expect(canceled.status).toBe(200);
-    expect(await forced).toMatchObject({ status: 409, headers: { "x-error-code": "message_ended" } });
-  });
+describe("an intervention is refused", () => {
+  // With Citus the table is behind a view.
+  it.skipIf(citusUrl !== undefined)(
+    "for a message that is canceled before the answer",
+    async ({ node, force }) => {
+      const box = await createMailbox(node);
+      const id = await box.send({});
+      await claim(box);
+      // The change itself needs no payloads, but its answer does.
+      const letGo = await holdTable(node.pool, "publications");
+      const forced = force(box, id, "force-release");
+      await expect.poll(() => countLockWaits(node.pool)).toBe(1);
+      const canceled = await node.call("POST", `/api/v1/events/${id}/cancel`, { key: box.account.api_key });
+      await letGo();
+      expect(canceled.status).toBe(200);
+      expect(await forced).toMatchObject({ status: 409, headers: { "x-error-code": "message_ended" } });
+    },
+  );
 
-  it("with what nobody has claimed, or no longer, or what has ended", async ({ hasty, force }) => {
+  it("for a message that nobody has claimed, or no longer, or that has ended", async ({ hasty, force }) => {
     const box = await createMailbox(hasty);
     const id = await box.send({});
     const unclaimed = { status: 409, headers: { "x-error-code": "message_unclaimed" } };

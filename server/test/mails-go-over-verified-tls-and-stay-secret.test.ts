@@ -8,7 +8,7 @@ import { until } from "./support/until.ts";
 
 const login = { user: "post@example.com", password: "pass/word%of:the@server" };
 
-/** Settings by which a service sends its mails to a server, whose certificate it knows. */
+/** Settings with which a service sends mails to a server whose certificate it trusts. */
 function settingsFor({ encryption }: MailServerOptions, port: number, password = login.password) {
   const credentials = `${encodeURIComponent(login.user)}:${encodeURIComponent(password)}`;
   return {
@@ -32,7 +32,7 @@ const ask = (service: ServiceProcess, email: string) =>
 
 describe("a service with the password of a mail server", () => {
   stageTest.for(["tls", "starttls"] as const)(
-    "sends its mails over %s alone",
+    "sends its mails only over %s",
     async (encryption, { start }) => {
       const server = await serverFor({ encryption });
       const service = await start(settingsFor({ encryption }, server.port));
@@ -49,7 +49,7 @@ describe("a service with the password of a mail server", () => {
       });
       expect(done.status).toBe(200);
       expect(await service.stop()).toBe(0);
-      // Requests are logged by their routes.
+      // Requests are logged by route.
       expect(service.output()).toContain("/api/v1/auth/password-reset/confirm");
       for (const secret of [token.slice("rst_".length), account.user.email, login.password]) {
         expect(service.output()).not.toContain(secret);
@@ -58,7 +58,7 @@ describe("a service with the password of a mail server", () => {
   );
 
   stageTest(
-    "says in its log and its metrics that the password is wrong, and repeats it not",
+    "reports in its log and metrics that the password is wrong, without the password",
     async ({ start }) => {
       const server = await serverFor({ encryption: "tls" });
       const service = await start(settingsFor({ encryption: "tls" }, server.port, "the-wrong-one"));

@@ -31,7 +31,7 @@ describe("POST /mcp", () => {
     "localhost.",
     "127.1",
     "%6cocalhost",
-  ])("is served under %s", async (host, { post }) => {
+  ])("is served under the Host %s", async (host, { post }) => {
     expect((await post({ host })).status).toBe(200);
   });
 
@@ -41,12 +41,15 @@ describe("POST /mcp", () => {
     "127.0.0.1.nip.example",
     "localhost%2eevil.example",
     "hooks.example.com.evil",
-  ])("is refused under %s, which anybody could make lead here", async (host, { post }) => {
-    const { status, headers } = await post({ host });
-    expect([status, headers["x-error-code"]]).toEqual([403, "host_refused"]);
-  });
+  ])(
+    "is refused under the Host %s, because any DNS name could resolve to this address",
+    async (host, { post }) => {
+      const { status, headers } = await post({ host });
+      expect([status, headers["x-error-code"]]).toEqual([403, "host_refused"]);
+    },
+  );
 
-  it("is served to pages of its own, and to whoever sends no Origin", async ({ post }) => {
+  it("is served to pages of its own origin, and to clients without an Origin", async ({ post }) => {
     for (const origin of ["https://hooks.example.com", "http://localhost:3000"]) {
       expect((await post({ host: "localhost", origin })).status).toBe(200);
     }
@@ -61,7 +64,7 @@ describe("POST /mcp", () => {
     },
   );
 
-  it("refuses what is no message, a batch and a client that takes no JSON, and serves no stream", async ({
+  it("refuses what is not a message, a batch and a client that does not accept JSON, and has no stream", async ({
     post,
     node,
     account,
@@ -77,7 +80,7 @@ describe("POST /mcp", () => {
     }
   });
 
-  it("refuses a version of the protocol, and a client that takes no JSON, by an error of JSON-RPC", async ({
+  it("answers an unsupported protocol version and a client that does not accept JSON with a JSON-RPC error", async ({
     post,
   }) => {
     for (const [status, headers] of [
@@ -94,7 +97,7 @@ describe("POST /mcp", () => {
     }
   });
 
-  it("declares tools, and no notice of changes, which it could not keep", async ({ post }) => {
+  it("declares tools without change notifications, which it does not send", async ({ post }) => {
     const params = {
       protocolVersion: "2025-06-18",
       capabilities: {},
@@ -104,7 +107,7 @@ describe("POST /mcp", () => {
     expect(body.result.capabilities).toEqual({ tools: {} });
   });
 
-  it("answers a notification with 202 and nothing else, as its document says", async ({ post }) => {
+  it("answers a notification with 202 and an empty body, as its document says", async ({ post }) => {
     const { status, body } = await post({}, { jsonrpc: "2.0", method: "notifications/initialized" });
     expect([status, body]).toEqual([202, undefined]);
     expect(openApi.paths["/mcp"]!["post"]!.responses["202"]).not.toHaveProperty("content");

@@ -49,7 +49,7 @@ const it = sharedNodeTest()
 const gone = { status: 410, headers: expect.objectContaining({ "x-error-code": "invitation_gone" }) };
 
 describe("an invitation", () => {
-  it("makes whoever has it a user of the organization with its role, and is listed as accepted", async ({
+  it("makes its recipient a user of the organization with its role, and is listed as accepted", async ({
     invite,
     listed,
     admin,
@@ -73,7 +73,7 @@ describe("an invitation", () => {
     expect(login.body.user).toEqual(body.user);
   });
 
-  it("is shown once, with the page to accept it at, and stored as a hash", async ({ other, admin, node }) => {
+  it("is shown once with the URL to accept it, and stored as a hash", async ({ other, admin, node }) => {
     const { body } = await other.call("POST", "/api/v1/invitations", {
       session: admin.session_token,
       body: { role: "admin" },
@@ -85,7 +85,7 @@ describe("an invitation", () => {
     expect(await placesOfText(node.pool, body.token.slice(4))).toEqual([]);
   });
 
-  it("works once, also when it is accepted ten times at the same moment on two nodes", async ({
+  it("works once, also when it is accepted ten times simultaneously on two nodes", async ({
     invite,
     accept,
     node,
@@ -100,7 +100,7 @@ describe("an invitation", () => {
     expect(await accept(token)).toMatchObject(gone);
   });
 
-  it("that is revoked, has expired or never was is gone", async ({
+  it("that is revoked, expired or unknown is answered with 410", async ({
     invite,
     admin,
     node,
@@ -131,7 +131,7 @@ describe("an invitation", () => {
     expect((await node.call("DELETE", `/api/v1/invitations/${id}`, { session })).status).toBe(409);
   });
 
-  it("of an admin who is removed or demoted is revoked, and those of others are not", async ({
+  it("of an admin who is removed or demoted is revoked, and other admins' invitations are not", async ({
     node,
     invite,
     accept,
@@ -158,7 +158,7 @@ describe("an invitation", () => {
     expect((await accept(kept.token)).status).toBe(200);
   });
 
-  it("for an address is for that address alone, however it is written", async ({ invite, accept }) => {
+  it("for an address works only for that address, in any spelling", async ({ invite, accept }) => {
     const email = newEmail();
     const { token } = await invite({ role: "member", email });
     const wrong = await accept(token);
@@ -170,7 +170,10 @@ describe("an invitation", () => {
     expect(body.user.email).toBe(email.toUpperCase());
   });
 
-  it("for an address needs none to be accepted, and one for anybody does", async ({ invite, accept }) => {
+  it("for an address is accepted without stating the address, and an open one requires an address", async ({
+    invite,
+    accept,
+  }) => {
     const email = newEmail();
     const { token } = await invite({ role: "member", email });
     expect((await accept(token, { email: undefined })).body.user.email).toBe(email);
@@ -181,7 +184,7 @@ describe("an invitation", () => {
     });
   });
 
-  it("says of an address with an account what signup says, and stays open", async ({
+  it("for an address that has an account gets the same answer as a signup, and stays open", async ({
     node,
     invite,
     accept,
@@ -200,13 +203,13 @@ describe("an invitation", () => {
     expect((await accept(token)).body.user.org_id).toBe(admin.user.org_id);
   });
 
-  it("is refused for an address that is a member's", async ({ admin, node }) => {
+  it("is refused for the address of a member", async ({ admin, node }) => {
     const body = { role: "member", email: admin.user.email };
     const { status } = await node.call("POST", "/api/v1/invitations", { session: admin.session_token, body });
     expect(status).toBe(409);
   });
 
-  it("needs a role that there is", async ({ node, admin }) => {
+  it("needs an existing role", async ({ node, admin }) => {
     for (const role of ["owner", "", 1, null]) {
       const { status, body } = await node.call("POST", "/api/v1/invitations", {
         session: admin.session_token,
@@ -216,7 +219,7 @@ describe("an invitation", () => {
     }
   });
 
-  it("is accepted as often from one address as logins are allowed", async ({ database, invite, accept }) => {
+  it("is limited per client address like logins", async ({ database, invite, accept }) => {
     const limited = createTestNode(database, { POSTRIDER_LOGIN_LIMIT: "5" });
     try {
       const { token } = await invite();
@@ -234,7 +237,7 @@ describe("an invitation", () => {
     }
   });
 
-  it("is one of a hundred that may be open", async ({ node, invite }) => {
+  it("is one of at most a hundred open ones", async ({ node, invite }) => {
     const busy = await signUp(node);
     for (let index = 0; index < 100; index++) await invite({ role: "member" }, busy);
     const session = busy.session_token;
@@ -261,7 +264,7 @@ describe("an invitation", () => {
     expect(new Set(seen).size).toBe(5);
   });
 
-  it("is forgotten weeks after it is over", async ({ invite, node, listed }) => {
+  it("is deleted weeks after it ended", async ({ invite, node, listed }) => {
     const { id } = await invite();
     await makeOlder(node.pool, 38 * 86_400, "invitations", { id });
     expect(await deleteExpired(node.pool, ["invitations"], listedSeconds)).toBe(1);
@@ -270,7 +273,10 @@ describe("an invitation", () => {
 });
 
 describe("members", () => {
-  it("are listed with their roles, the first to come first, page by page", async ({ node, members }) => {
+  it("are listed with their roles, in the order in which they joined, page by page", async ({
+    node,
+    members,
+  }) => {
     const owner = await signUp(node);
     const [member, viewer] = [await join(node, owner, "member"), await join(node, owner, "viewer")];
     const all = await members(owner);
@@ -286,7 +292,7 @@ describe("members", () => {
     expect([...first.body.members, ...rest.body.members]).toEqual(all);
   });
 
-  it("may do what their new role says from their next request on, on every node", async ({ node, other }) => {
+  it("have the rights of a new role from their next request on, on every node", async ({ node, other }) => {
     const owner = await signUp(node);
     const member = await join(node, owner, "viewer");
     const create = (): Promise<Answer> =>
@@ -306,7 +312,7 @@ describe("members", () => {
     expect(await create()).toMatchObject({ status: 403, headers: { "x-error-code": "role_too_low" } });
   });
 
-  it("are out at once when they are removed, on every node, and their address is free", async ({
+  it("lose access at once when they are removed, on every node, and their address can be used again", async ({
     node,
     other,
     members,
@@ -327,7 +333,7 @@ describe("members", () => {
     expect((await signUp(node, email)).user.org_id).not.toBe(owner.user.org_id);
   });
 
-  it("keep an admin: the last one is neither removed nor given another role", async ({ node }) => {
+  it("keep an admin: the last one can be neither removed nor demoted", async ({ node }) => {
     const owner = await signUp(node);
     await join(node, owner, "member");
     const session = owner.session_token;
@@ -343,7 +349,7 @@ describe("members", () => {
     expect(again).toMatchObject(lastAdmin);
   });
 
-  it("keep an admin also when two admins demote each other at the same moment", async ({
+  it("keep an admin also when two admins demote each other simultaneously", async ({
     node,
     other,
     members,
@@ -376,7 +382,7 @@ describe("members", () => {
     expect(changed.status).toBe(404);
   });
 
-  it("are changed by sessions alone: a leaked key makes no member", async ({ node }) => {
+  it("can be changed only with a session: a leaked key adds no member", async ({ node }) => {
     const owner = await signUp(node);
     const key = owner.api_key;
     const invitation = await node.call("POST", "/api/v1/invitations", { key, body: { role: "admin" } });

@@ -5,7 +5,7 @@ import { createMailbox } from "./support/mailbox.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 import { storeEvents, storeMessages } from "./support/storedEvents.ts";
 
-// Messages would live for a week, and their items, which hold the payloads, for a day.
+// Messages would live for a week, but their items, which hold the payloads, for a day.
 const it = nodeTest({ POSTRIDER_ROLES: "api", POSTRIDER_RETENTION_DAYS: "1" }).extend(
   "mailbox",
   file,

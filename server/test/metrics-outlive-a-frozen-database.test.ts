@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { stageTest } from "./support/fixtures.ts";
 import { until } from "./support/until.ts";
 
-/** Prometheus gives up after as much, unless told otherwise. */
+/** Prometheus' default scrape timeout. */
 const scrapeTimeoutMs = 10_000;
 
 async function readMetrics(url: string): Promise<string> {
@@ -12,9 +12,9 @@ async function readMetrics(url: string): Promise<string> {
 }
 
 stageTest.for(["1", "2"])(
-  "with POSTRIDER_PROCESSES=%s metrics come while the database is frozen, without figures of it that nobody has read",
+  "with POSTRIDER_PROCESSES=%s metrics are served while the database is frozen, without values that were not read from it",
   async (processes, { start, proxy }) => {
-    // The settings allow a request to wait for longer than Prometheus does.
+    // The settings let a request wait longer than Prometheus does.
     const settings = { POSTRIDER_DATABASE_TIMEOUT_MS: "30000", POSTRIDER_PROCESSES: processes };
     const service = await start(settings, proxy.url);
     proxy.frozen = true;

@@ -5,16 +5,16 @@ import { until } from "./support/until.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 import { loopbackTargets } from "./support/fixtures.ts";
 
-/** The rules and the dashboard that are handed out name no metric or label that a process does not have. */
+/** The published alert rules and dashboard use only metrics and labels that a process has. */
 
-/** Labels that Prometheus or the reading of a histogram adds. */
+/** Labels that Prometheus adds, or that queries of histograms use. */
 const addedLabels = ["job", "instance", "le"];
 
 const it = nodeTest(loopbackTargets)
   .extend("metrics", file, async ({ node, account, receiver, url }) => {
     const target = await createWebhookTarget(node, account, receiver.url);
     await sendItems(node, account, target.id, 1);
-    // Labelled metrics show once something was counted.
+    // Metrics with labels appear once something was counted.
     return until(
       async () => (await fetch(`${url}/metrics`)).text(),
       (text) => text.includes('outcome="delivered"') && /^postrider_hot_table_bytes \d/m.test(text),
@@ -60,7 +60,7 @@ it("operations.md lists every metric of the service, and no other", async ({ met
 });
 
 /** The rules of `promtool check metrics` for names, help and units. */
-it("every metric is named as promtool asks", ({ metrics }) => {
+it("every metric follows the naming rules of promtool", ({ metrics }) => {
   const types = new Map(
     [...metrics.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name!, type!]),
   );

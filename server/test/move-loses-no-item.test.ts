@@ -41,7 +41,7 @@ afterAll(async () => {
 /** Statements of a move after all rows are copied, before and after their commit. */
 const [beforeCommit, afterCommit] = ["comment on table organizations", "analyze\0"] as const;
 
-it("the embedded database moves under load, however often the move is interrupted, with no lost item", async () => {
+it("the embedded database moves under load without losing items, however often the move is interrupted", async () => {
   const account = await signUp(service);
   const load = startLoad({
     service: () => service,
@@ -55,7 +55,7 @@ it("the embedded database moves under load, however often the move is interrupte
   );
   expect(await move()).toMatchObject({ code: 5, err: expect.stringMatching(/--stop-service/) });
 
-  // A database that cannot be used is told of before the service is ended for it.
+  // An unusable target database is reported before the service is stopped for the move.
   const missing = proxy.url.replace(/\/\w+(?=\?|$)/, "/missing");
   const refused = await runDatabaseCommand(["move", "--stop-service"], {
     ...placesOfMove(),
@@ -67,7 +67,7 @@ it("the embedded database moves under load, however often the move is interrupte
   });
   expect((await service.call("GET", "/readyz")).status).toBe(200);
 
-  // The other database goes away before the end: nothing has happened, and the service may start as before.
+  // The target database disappears before the end: nothing is changed, and the service may start as before.
   const cut = move("--stop-service");
   await proxy.freezeAt(beforeCommit);
   proxy.sever();
@@ -78,7 +78,7 @@ it("the embedded database moves under load, however often the move is interrupte
   });
   expect(() => refuseMoved(dataDir)).not.toThrow();
 
-  // So it is when somebody presses Ctrl-C, or a supervisor stops the command.
+  // The same when a user presses Ctrl-C or a supervisor stops the command.
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const stopped = startProgram({
       command: [process.execPath, serviceFile, "move", "--stop-service"],
@@ -107,7 +107,7 @@ it("the embedded database moves under load, however often the move is interrupte
     expect(() => refuseMoved(dataDir)).toThrow(/did not end: run postrider move again/);
   }
   await service.ended;
-  // Another database of the same server is another place.
+  // Another database of the same server is a different target.
   const elsewhere = proxy.url.replace(/\/\w+(?=\?|$)/, "/postgres");
   const astray = await runDatabaseCommand(["move"], { ...placesOfMove(), DATABASE_URL: elsewhere });
   expect(astray).toMatchObject({ code: 5, err: expect.stringMatching(/did not end/) });
@@ -118,7 +118,8 @@ it("the embedded database moves under load, however often the move is interrupte
   });
   expect(finished.err + finished.out).not.toContain(proxy.url);
 
-  // A start as before, such as by a supervisor, must not accept items there; nor may a second move open the old database.
+  // A start with the old settings, such as by a supervisor, must not accept items there, and a second move must
+  // not open the old database.
   expect((await move()).code).toBe(5);
   const asBefore = startProgram({ env: { POSTRIDER_DATA_DIR: dataDir } });
   expect(await asBefore.ended).toMatchObject({ code: 5 });

@@ -16,7 +16,7 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
 
 const url = "https://8.8.8.8/hooks";
 
-/** Every route that takes a name or a description, with a body that has one. */
+/** Every route that accepts a name or a description, with a body that contains one. */
 const routes: [name: string, method: "POST" | "PATCH", path: string, body: (text: string) => object][] = [
   ["a new webhook", "POST", "/api/v1/targets", (name) => ({ kind: "webhook", name, url })],
   ["a new mailbox", "POST", "/api/v1/targets", (name) => ({ kind: "mailbox", name })],
@@ -35,7 +35,7 @@ const routes: [name: string, method: "POST" | "PATCH", path: string, body: (text
 
 describe.each(routes)("the name of %s", (_name, method, path, bodyOf) => {
   it.for(["a\nb", "a\tb", "a\u007f", "a\u0085b", "a\u202etxt.exe", "\u2066a\u2069", "a\u200f", "a\u2028b"])(
-    "is not %j",
+    "may not be %j",
     async (text, { ask }) => {
       expect(await ask(method, path, bodyOf(text))).toMatchObject({
         status: 400,
@@ -46,7 +46,7 @@ describe.each(routes)("the name of %s", (_name, method, path, bodyOf) => {
 });
 
 it.for(["ad\u202ea@example.com", "ada@exam\u200fple.com", "<ada@example.com>", "ada@example.com>"])(
-  "the address of an account, which names it, is not %j",
+  "the address of an account, which is its name, may not be %j",
   async (email, { ask }) => {
     for (const [path, body] of [
       ["/api/v1/auth/signup", { email, password: "long enough" }],
@@ -60,14 +60,17 @@ it.for(["ad\u202ea@example.com", "ada@exam\u200fple.com", "<ada@example.com>", "
   },
 );
 
-it("names of every script, and emoji of several parts, are taken", async ({ ask, ids }) => {
+it("names in every script, and emoji of several parts, are accepted", async ({ ask, ids }) => {
   for (const name of ["Zoë's Küche", "注文", "طلبات", "הזמנות", "👩‍👩‍👧 orders", "नमस्ते"]) {
     const answer = await ask("PATCH", `/api/v1/targets/${ids.mailbox}`, { name });
     expect(answer).toMatchObject({ status: 200, body: { name } });
   }
 });
 
-it("a description may have several lines, and nothing that hides or turns them", async ({ ask, ids }) => {
+it("a description may have several lines, but no characters that hide or reorder text", async ({
+  ask,
+  ids,
+}) => {
   const change = (description: string) => ask("PATCH", `/api/v1/targets/${ids.mailbox}`, { description });
   expect((await change("one\r\n\ttwo")).body).toMatchObject({ description: "one\r\n\ttwo" });
   for (const text of ["a\u001b[2J", "a\u202eb", "a\u0008"]) {

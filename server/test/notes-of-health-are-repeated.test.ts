@@ -8,7 +8,7 @@ import { until } from "./support/until.ts";
 
 const it = startedNodeTest();
 
-it("a recovery that the database could not take is noted with the next delivery", async ({
+it("a recovery that could not be written to the database is written with the next delivery", async ({
   node,
   account,
   receiver,
@@ -33,7 +33,7 @@ it("a recovery that the database could not take is noted with the next delivery"
   await endSessions(pool, ["select org_id, failing_since"]);
   await letGo();
   expect(await isFailing()).toBe(true);
-  // Again and again: a node reads a target anew that nothing came for.
+  // Repeated, because a node reloads a target for which nothing was sent.
   await until(async () => {
     await sendItem(node, account, target.id);
     return !(await isFailing());

@@ -8,7 +8,7 @@ import { until } from "./support/until.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 
 const root = join(import.meta.dirname, "../..");
-// One directory: that the next start finds it whole is part of a stop in order.
+// The same directory each time: the next start must find it as a graceful stop leaves it.
 const dataDir = mkdtempSync(join(clusterFolder(), "postrider-npm-start-"));
 const hasNpm = spawnSync("npm", ["--version"]).status === 0;
 
@@ -16,7 +16,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe.runIf(hasNpm && process.platform === "linux")("npm start", () => {
   it.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
-    "that ends by %s ends the service and its database",
+    "that ends by %s stops the service and its database",
     async (signal) => {
       const npm = startProgram({
         command: ["npm", "start"],
@@ -31,7 +31,7 @@ describe.runIf(hasNpm && process.platform === "linux")("npm start", () => {
         () => isRunning(service),
         (runs) => !runs,
       );
-      // In order: PostgreSQL was stopped by the service, not by its guard.
+      // Gracefully: PostgreSQL was stopped by the service, not by its guard.
       await until(
         () => processesSaying(dataDir),
         (left) => left.length === 0,

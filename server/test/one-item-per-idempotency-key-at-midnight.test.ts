@@ -17,21 +17,21 @@ import { newItem } from "./support/directItems.ts";
 import { idleSink } from "./support/idleSink.ts";
 
 /*
- * Keys are partitioned by day, so around midnight one key belongs to two days. Here each session has a clock of its
- * own, at which accept_items looks in place of the database's; statements that overlap differ by at most the
- * 30 s for which a statement may run.
+ * Keys are partitioned by day, so around midnight one key belongs to two days. Here each session has its own
+ * clock, which accept_items reads instead of the database's; the clocks of overlapping statements differ by at
+ * most 30 s, the statement timeout.
  */
 const dayMs = 86_400_000;
 const midnightMs = (Math.floor(Date.now() / dayMs) + 1) * dayMs;
 const apiKey = `ak_live_${"a".repeat(64)}`;
 const targetId = newRootId(Date.now());
-/** Connections with the clock of the database. */
+/** Connections with the database's clock. */
 let admin: pg.Pool;
 const sessions: Session[] = [];
 
 const it = databaseTest({ poolSize: 4 });
 
-/** A connection whose clock stands still where it is set. */
+/** A connection whose clock stays at the time that is set. */
 class Session {
   readonly pool: pg.Pool;
   #intake: Intake | undefined;
@@ -55,7 +55,7 @@ class Session {
     );
   }
 
-  /** Publishes to nobody's targets under this key, at `atMs` after midnight. */
+  /** Publishes to no targets under this key, at `atMs` after midnight. */
   async publish(atMs: number, idempotencyKey: string, body = "1"): Promise<Published> {
     await this.setClock(atMs);
     this.#intake ??= createIntake(this.pool, idleSink, {
@@ -96,7 +96,7 @@ it.beforeAll(async ({ database, pool }) => {
   }
 });
 
-/** Gives a function the clock of the session that calls it. */
+/** Makes a function read the clock of its session. */
 async function setBack(name: string): Promise<void> {
   const source = await readFile(new URL(`../src/postgres/sql/${name}.sql`, import.meta.url), "utf8");
   const clocked = source
@@ -108,7 +108,7 @@ async function setBack(name: string): Promise<void> {
 
 it.afterAll(() => Promise.all(sessions.map(({ pool }) => pool.end())));
 
-/** How often each key was accepted, by the record: an event per acceptance, and the id that replays name. */
+/** Expects that each key was accepted once: one stored event, whose id the repetitions return. */
 async function expectOneItem(
   keys: string[],
   answers: { key: string; acceptance: Acceptance | UnmatchedItem }[],
@@ -123,7 +123,10 @@ async function expectOneItem(
   }
 }
 
-/** Asks again for as long as the key may be known: never is an item named that is not there. */
+/**
+ * Repeats each request for as long as the key may be remembered: the answer never names an item that does not
+ * exist.
+ */
 async function expectNoPhantom(keys: string[]): Promise<void> {
   for (const atMs of [
     59_000,
@@ -149,7 +152,7 @@ function newKeys(count: number): string[] {
 }
 
 /**
- * Two sessions want one key at the same moment: the first has it and is not committed when the second asks, at
+ * Two sessions use one key simultaneously: the first has stored it without a commit when the second asks, with
  * clocks that a slow statement makes possible.
  */
 const edges = [
@@ -160,7 +163,7 @@ const edges = [
   ["after the minute, the earlier clock coming last", 60_100, 59_900],
 ] as const;
 
-it.each(edges)("two sessions %s make one item", async (_what, firstAtMs, secondAtMs) => {
+it.each(edges)("two sessions %s create one item", async (_what, firstAtMs, secondAtMs) => {
   const [first, second] = sessions as [Session, Session];
   const [key] = newKeys(1) as [string];
   await first.pool.query("begin");
@@ -177,7 +180,7 @@ it.each(edges)("two sessions %s make one item", async (_what, firstAtMs, secondA
   await expectNoPhantom([key]);
 });
 
-it("one batch that holds a key twice makes one item", async () => {
+it("one batch that contains a key twice creates one item", async () => {
   for (const atMs of [-30_000, 0, 30_000]) {
     const keys = newKeys(20);
     const batch = [...keys, ...keys.toReversed(), ...keys];
@@ -190,7 +193,7 @@ it("one batch that holds a key twice makes one item", async () => {
   }
 });
 
-it("batches that overlap at any clock make one item of each key, and a different body is told so", async () => {
+it("batches that overlap at any clock create one item per key, and a different body is refused", async () => {
   const random = createRandom(2026);
   for (let round = 0; round < 12; round++) {
     const edgeMs = [-60_000, 0, 60_000][round % 3]!;
@@ -219,10 +222,10 @@ async function untilOneWaits(): Promise<void> {
   });
 }
 
-it.each(edges)("two sessions %s make one publication", async (_what, firstAtMs, secondAtMs) => {
+it.each(edges)("two sessions %s create one publication", async (_what, firstAtMs, secondAtMs) => {
   const [first, second] = sessions as [Session, Session];
   const [key] = newKeys(1) as [string];
-  // Publishing has begun, and each knows it: nothing but the key's own row is waited for.
+  // Both sessions have published before, so that only the key's own row can block them.
   for (const session of [first, second]) await session.publish(firstAtMs, newKeys(1)[0]!);
   await first.pool.query("begin");
   const winner = await first.publish(firstAtMs, key);
@@ -236,7 +239,8 @@ it.each(edges)("two sessions %s make one publication", async (_what, firstAtMs, 
   expect(loser).toMatchObject({ id: winner.id, items: winner.items });
   const { rows } = await admin.query("select event_ids from publications where id = $1", [winner.id]);
   expect(rows).toEqual([{ event_ids: winner.items.map(({ id }) => id) }]);
-  // Asked again for as long as the key may be known: never is a publication named that is not there.
+  // Repeats the request for as long as the key may be remembered: the answer never names a publication that does
+  // not exist.
   for (const atMs of [59_000, 61_000, 3_600_000, dayMs - 61_000, dayMs + 61_000]) {
     const again = await first.publish(atMs, key);
     if (again.outcome === "accepted") break;

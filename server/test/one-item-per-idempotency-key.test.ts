@@ -25,7 +25,11 @@ function newKey(): string {
 }
 
 describe("the same key", () => {
-  it("with the same body answers with the first item, and says so", async ({ send, service, other }) => {
+  it("with the same body returns the first item, and marks the answer as a repetition", async ({
+    send,
+    service,
+    other,
+  }) => {
     const key = newKey();
     const first = await send(service, key);
     expect(first.status).toBe(202);
@@ -35,7 +39,7 @@ describe("the same key", () => {
     expect(again.headers["idempotency-replayed"]).toBe("true");
   });
 
-  it("with another body is refused, a blank more included", async ({ send, service, other }) => {
+  it("with another body is refused, even if only a space differs", async ({ send, service, other }) => {
     const key = newKey();
     await send(service, key);
     for (const payload of ['{"n":2}', '{"n": 1}']) {
@@ -44,7 +48,7 @@ describe("the same key", () => {
     }
   });
 
-  it("in quotes, as the draft has it, is the same as bare; at /e/ it is the same as at /t/", async ({
+  it("in quotes, as in the RFC draft, is the same as without; at /e/ it is the same as at /t/", async ({
     send,
     service,
     target,
@@ -73,7 +77,7 @@ describe("the same key", () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  it("of an item that was refused is free again", async ({ send, service, account, receiver }) => {
+  it("of a refused item can be used again", async ({ send, service, account, receiver }) => {
     const key = newKey();
     expect((await send(service, key, { payload: "{" })).status).toBe(400);
     const small = await createWebhookTarget(service, account, receiver.url, { max_payload_bytes: 10 });
@@ -83,7 +87,7 @@ describe("the same key", () => {
     expect([answer.status, answer.headers["idempotency-replayed"]]).toEqual([202, undefined]);
   });
 
-  it("stays with its item after the target was disabled, enabled and changed", async ({
+  it("keeps its item after the target was disabled, enabled and changed", async ({
     service,
     account,
     receiver,
@@ -100,7 +104,7 @@ describe("the same key", () => {
   });
 });
 
-it("sent a hundred times at once to two processes is one item, one usage record and one delivery", async ({
+it("sent a hundred times simultaneously to two processes is one item, one usage record and one delivery", async ({
   service,
   receiver,
   send,
@@ -109,7 +113,7 @@ it("sent a hundred times at once to two processes is one item, one usage record 
   const fresh = await signUp(service);
   const own = await createWebhookTarget(service, fresh, `${receiver.url}/once`);
   const keys = Array.from({ length: 12 }, newKey);
-  /** As a client does: a machine that is too busy answers 503, which may be repeated. */
+  /** As a client would: an overloaded machine answers 503, and the request is repeated. */
   const sendUntilTaken = async (node: ServiceProcess, key: string): Promise<Answer> => {
     for (;;) {
       const answer = await send(node, key, { path: `/t/${own.id}`, key: fresh.api_key });
@@ -137,7 +141,7 @@ it("sent a hundred times at once to two processes is one item, one usage record 
   expect(receiver.received.filter((one) => one.path === "/once")).toHaveLength(keys.length);
 });
 
-it("sent twice at once with different bodies is the one item whose sender was told so", async ({
+it("sent twice simultaneously with different bodies is one item, and the other sender gets a conflict", async ({
   send,
   service,
   other,
@@ -172,7 +176,7 @@ describe("when the connection to the database breaks after the commit and before
     const fresh = await signUp(service);
     const own = await createWebhookTarget(service, fresh, `${receiver.url}/swallowed`);
     const [key, path] = [newKey(), `/t/${own.id}`];
-    // Prepared on some connection, so that the statement's name is on its way.
+    // Prepares the statement on a connection, so that the proxy can recognize the statement's name.
     await send(other, newKey());
     const swallowed = proxy.swallowAnswerOf("accept_items");
     const [lost] = await Promise.all([send(other, key, { path, key: fresh.api_key }), swallowed]);

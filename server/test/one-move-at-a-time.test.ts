@@ -36,7 +36,7 @@ function move(mayStop: boolean): Promise<void> {
   return moveDatabase(env, mayStop, { say: () => undefined, show: () => undefined });
 }
 
-it("a move that waited for another one keeps the record of where the items are", async () => {
+it("a move that waited for another one keeps the record of the items' location", async () => {
   const unlock = await lockDirectory(dataDir);
   const second = move(false);
   markMoved(dataDir, { ...other, isDone: true });
@@ -46,7 +46,7 @@ it("a move that waited for another one keeps the record of where the items are",
 });
 
 it.for(["postrider move", "postrider restore", "postrider org"])(
-  "a move does not end %s, as it ends a service",
+  "a move does not end %s, as it would end a service",
   async (command) => {
     const unlock = await lockDirectory(dataDir, { command });
     let isAskedToEnd = false;
@@ -65,7 +65,7 @@ it.for(["postrider move", "postrider restore", "postrider org"])(
 );
 
 it.for([process.pid, 1, 2 ** 31 - 1])(
-  "a move says that it cannot end a service of another container, whose process is %i there",
+  "a move reports that it cannot end a service of another container, which has process id %i there",
   async (pid) => {
     const unlock = await lockDirectory(dataDir);
     const ended = vi.fn<() => void>();

@@ -29,7 +29,7 @@ async function newCollector(onCleanup: (cleanUp: () => Promise<void>) => void): 
   return collector;
 }
 
-/** A client's own span, as it names it in `traceparent`. */
+/** A client's own span, as it sends it in `traceparent`. */
 function clientSpan(flags = "01") {
   const traceId = randomBytes(16).toString("hex");
   const spanId = randomBytes(8).toString("hex");
@@ -119,7 +119,7 @@ describe("a trace", () => {
     },
   );
 
-  it("goes to the agent, and with the task's result to its consumer, whose own trace is linked to", async ({
+  it("is sent to the agent, and continues with the task's result to its consumer, whose own trace links to it", async ({
     service,
     account,
     call,
@@ -162,7 +162,7 @@ describe("a trace", () => {
     });
   });
 
-  it("goes to the consumer of a mailbox, by id too; a replay has its own, which is linked to its source's", async ({
+  it("is sent to the consumer of a mailbox, also for a claim by id; a replay has its own trace, linked to its source's", async ({
     service,
     account,
     call,
@@ -201,7 +201,7 @@ describe("a trace", () => {
     expect(collector.spans.filter(ofTrace(unsampled.traceId))).toEqual([]);
   });
 
-  it("goes from a publication on to each of its items, to webhooks and consumers alike", async ({
+  it("continues from a publication to each of its items, for webhooks and consumers", async ({
     service,
     account,
     call,
@@ -243,7 +243,7 @@ describe("a trace", () => {
 });
 
 describe("metrics", () => {
-  it("are exported under the names and with the values that /metrics has", async ({
+  it("are exported with the same names and values as in /metrics", async ({
     service,
     account,
     receiver,
@@ -284,7 +284,7 @@ describe("without a collector", () => {
       expect(claim.body.messages[0]).not.toHaveProperty("traceparent");
       for (const traceId of [span.traceId, Buffer.from(span.traceId, "hex")])
         expect(await placesOfText(pool, traceId)).toEqual([]);
-      // prom-client brings the interface's package, which does nothing by itself.
+      // prom-client depends on the API package, which does nothing by itself.
       expect(service.output()).toContain("@opentelemetry/api/");
       expect(service.output()).not.toMatch(/@opentelemetry\/(?!api\/)/);
     },
@@ -322,7 +322,7 @@ describe("without a collector", () => {
       onTestFinished(() => stuck.stop());
       const service = await start({
         ...stuck.env,
-        // Longer than any test: what waited for an answer would be seen.
+        // Longer than any test, so that waiting for an answer would be noticed.
         OTEL_EXPORTER_OTLP_TIMEOUT: "600000",
         OTEL_BSP_MAX_QUEUE_SIZE: "4",
         OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "2",
@@ -333,7 +333,7 @@ describe("without a collector", () => {
       await until(() => stuck.requests() > 0);
       for (let item = 0; item < 30; item++) await send(service, account, target.id, clientSpan());
       await receiver.arrivals(31);
-      // A stop that takes too long ends with another code.
+      // A stop that takes too long has another exit code.
       expect(await service.stop()).toBe(0);
     });
   }

@@ -21,7 +21,7 @@ it.beforeAll(({ receiver }) => {
   };
 });
 
-it("counts each accepted item once, whatever its target's kind and whichever node took it", async ({
+it("counts each accepted item once, whatever its target's kind and whichever node accepted it", async ({
   expectUsage,
   service,
   own,
@@ -58,7 +58,7 @@ it("counts nothing for duplicates, conflicts and rejections", async ({ service, 
   await expectUsage(1);
 });
 
-it("counts an item that is filtered, fails, is retried or canceled like any other, and never again", async ({
+it("counts an item that is filtered, failed, retried or canceled once, like any other", async ({
   own,
   receiver,
   expectUsage,
@@ -108,7 +108,7 @@ it("counts a mailbox item once, however often it is listed, read, claimed and ac
   await expectUsage(1);
 });
 
-it("counts for the organization whose item it is, and for no other", async ({
+it("counts for the organization that owns the item, and for no other", async ({
   service,
   own,
   post,

@@ -9,7 +9,7 @@ const place = mkdtempSync(join(tmpdir(), "postrider-node-"));
 const dataDir = join(place, "data");
 const sentence = /^postrider: this is Node (\S+), and Postrider needs Node 24 or newer\. .*npx --yes node@26/;
 
-/** Nodes of this machine that are too old for the service. */
+/** Versions of Node on this machine that are too old for the service. */
 const oldNodes = (process.env["PATH"] ?? "")
   .split(delimiter)
   .map((folder) => join(folder, "node"))
@@ -34,7 +34,7 @@ function run(
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 describe("an old Node", () => {
-  it("is told so in a sentence", () => {
+  it("gets an error message", () => {
     const pretend = join(place, "pretend.cjs");
     writeFileSync(pretend, `Object.defineProperty(process.versions, "node", { value: "18.20.4" });`);
     const { code, err } = run(["serve"], [process.execPath, "--require", pretend]);
@@ -42,14 +42,14 @@ describe("an old Node", () => {
     expect(err.trim().split("\n")).toHaveLength(1);
   });
 
-  it.runIf(oldNodes.length > 0)("of this machine is, too", () => {
+  it.runIf(oldNodes.length > 0)("of this machine gets it, too", () => {
     const { code, err } = run(["serve"], [oldNodes[0]!]);
     expect(code).toBe(1);
     expect(err).toMatch(sentence);
   });
 });
 
-describe("a command that only talks", () => {
+describe("a command that only prints text", () => {
   it.each([
     [["help"], 0, /^ {2}serve +run the service$/m],
     [["serve", "--help"], 0, /postrider serve/],
@@ -73,7 +73,7 @@ describe("a command that only talks", () => {
     [["org", "create", "Acme", "--colour", "red"], /--colour/],
     [["serve", "--colour"], /--colour/],
     [["serve", "--roles", ""], /--roles names no role/],
-  ] as const)("%j is a wrong command: code 2, its usage, and no database", (args, text) => {
+  ] as const)("%j is an invalid command: exit code 2, its usage, and no database", (args, text) => {
     const { code, err } = run(args);
     expect(code).toBe(2);
     expect(err).toMatch(text);

@@ -21,13 +21,13 @@ describe("the OpenAPI document", () => {
     expect(validator.version).toBe("3.1");
   });
 
-  it("names every operation once", () => {
+  it("names every operation uniquely", () => {
     const names = operations.map(({ operation }) => operation.operationId);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(30);
   });
 
-  it("leads nowhere with none of its references", () => {
+  it("has no unresolved references", () => {
     const references = JSON.stringify(openApi).matchAll(/"\$ref":"#\/([^"]+)"/g);
     const find = (path: string): unknown =>
       path
@@ -53,7 +53,7 @@ describe("the OpenAPI document", () => {
     expect(problems).toEqual([]);
   });
 
-  it("is made of schemas that are JSON Schema, which the service takes for granted", () => {
+  it("has only schemas that are valid JSON Schema, which the service relies on", () => {
     const ajv = new Ajv({ strict: false });
     const routes = interfaceRoutes({ config: loadConfig({}) } as AppDeps);
     const problems = routes.flatMap(({ method, path, body, query, params, headers, response }) =>
@@ -67,7 +67,7 @@ describe("the OpenAPI document", () => {
     expect(problems).toEqual([]);
   });
 
-  it("is served as it is", async ({ node }) => {
+  it("is served unchanged", async ({ node }) => {
     const { status, body, headers } = await node.call("GET", "/openapi.json");
     expect(status).toBe(200);
     expect(headers["content-type"]).toBe("application/json; charset=utf-8");
@@ -76,7 +76,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the reference for people", () => {
-  it("is whole without the internet, and leads nowhere that is not there", async ({ node }) => {
+  it("works without the internet, and has no broken links", async ({ node }) => {
     const seen = new Map<string, string>();
     const waiting = ["/docs"];
     for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
@@ -109,7 +109,7 @@ describe("the reference for people", () => {
     expect(text).toContain('os.environ["POSTRIDER_URL"] + f"/t/{target_id}"');
   });
 
-  it("is not found under a name that it does not have", async ({ node }) => {
+  it("answers 404 for an unknown page", async ({ node }) => {
     expect((await node.service.app.inject({ url: "/docs/nothing" })).statusCode).toBe(404);
     expect((await node.service.app.inject({ url: "/docs/" })).headers["location"]).toBe("../docs");
   });
@@ -139,11 +139,11 @@ describe("the check of every answer", () => {
       "ratelimit",
     ],
     ["an undocumented route", { ...me, path: "/api/v1/secrets", status: 200, text: "{}" }, "not documented"],
-  ])("refuses %s", (_what, answer, problem) => {
+  ])("rejects %s", (_what, answer, problem) => {
     expect(contractProblem(answer)).toContain(problem);
   });
 
-  it("takes what is documented", () => {
+  it("accepts documented answers", () => {
     expect(contractProblem({ ...me, status: 200, text: `{"user":{"org_id":"${id}"}}` })).toBeUndefined();
     expect(contractProblem({ ...me, status: 401, text: '{"error":"unauthorized"}' })).toBeUndefined();
   });

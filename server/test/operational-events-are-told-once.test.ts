@@ -18,7 +18,7 @@ import { setFailingFor } from "./support/storedStates.ts";
 import { endPaces } from "./support/passedTime.ts";
 import { countNotedEvents, countRows } from "./support/unseenRows.ts";
 
-/* Operational events reach the notification targets of the organization once, and cause no further ones in a loop. */
+/* Operational events reach the organization's notification targets once, and cause no further events in a loop. */
 
 const it = startedNodeTest()
   .extend(
@@ -31,15 +31,15 @@ const it = startedNodeTest()
           body: { target_id: targetId, ...(eventTypes && { event_types: eventTypes }) },
         }),
   )
-  /** A mailbox that hears of everything, with its account. */
+  /** A mailbox that is notified of every operational event, with its account. */
   .extend("listeningMailbox", file, ({ node, listen }) => async (account?: Account): Promise<TestMailbox> => {
     const box = await createMailbox(node, {}, account);
     expect((await listen(box.account, box.id)).status).toBe(200);
     return box;
   })
-  /** One of the test's own. */
+  /** A mailbox for each test. */
   .extend("box", ({ listeningMailbox }) => listeningMailbox())
-  /** Waits until what was noted so far has been told, or was none. */
+  /** Waits until every recorded operational event has been sent or discarded. */
   .extend("untilNothingIsNoted", file, ({ node }) => async (): Promise<void> => {
     await until(
       async () => {
@@ -50,7 +50,9 @@ const it = startedNodeTest()
     );
   });
 
-/** It answers as its path says, with 200 unless it begins with a status; below `/half` it fails every second item. */
+/**
+ * The receiver answers with the status at the start of the path, or 200; below `/half` it fails every second item.
+ */
 it.beforeAll(({ receiver }) => {
   receiver.answer = ({ path, body }, response) => {
     // Ten failures in a row would open the circuit.
@@ -67,7 +69,7 @@ interface Told {
   reason: string | null;
 }
 
-/** Everything that a mailbox was told, taken out of it. */
+/** Claims and acknowledges all notifications in a mailbox, and returns them. */
 async function takeTold(box: TestMailbox): Promise<Told[]> {
   const { body } = await box.post("claim", { max: 100 });
   if (body.messages.length > 0) await box.post("ack", { messages: body.messages });
@@ -83,8 +85,8 @@ async function untilTold(box: TestMailbox, count: number): Promise<Told[]> {
   return told;
 }
 
-describe("an organization that named targets hears", () => {
-  it("of a target that is disabled and enabled, signed, as items that cost nothing", async ({
+describe("an organization with notification targets is notified", () => {
+  it("of a target that is disabled and enabled, by signed items that are free", async ({
     own: { account },
     node,
     receiver,
@@ -123,7 +125,7 @@ describe("an organization that named targets hears", () => {
     expect(await acceptedEvents(node, account)).toBe(before);
   });
 
-  it("of a target that takes deliveries again after more than five minutes, not of one that stumbled", async ({
+  it("of a target that recovers after more than five minutes, not of a shorter failure", async ({
     box,
     node,
     receiver,
@@ -147,7 +149,7 @@ describe("an organization that named targets hears", () => {
     }
   });
 
-  it("of many failed events in few items that count them", async ({
+  it("of many failed events in a few items that count them", async ({
     box,
     node,
     receiver,
@@ -211,7 +213,7 @@ describe("an organization that named targets hears", () => {
     ]);
   });
 
-  it("of what it asked for, at each target, and of nothing once that is taken back", async ({
+  it("of the requested event types at each target, and of nothing once they are removed", async ({
     box,
     node,
     listen,
@@ -239,8 +241,8 @@ describe("an organization that named targets hears", () => {
   });
 });
 
-describe("nothing goes in a circle", () => {
-  it("when operational events fail themselves, or disable the target that hears them", async ({
+describe("there is no notification loop", () => {
+  it("when operational events fail themselves, or disable their notification target", async ({
     box,
     node,
     receiver,
@@ -270,7 +272,7 @@ describe("nothing goes in a circle", () => {
     expect(body.events).toHaveLength(4);
   });
 
-  it("when a message that tells of something is rejected, or replayed and rejected", async ({
+  it("when a notification message is rejected, or replayed and rejected", async ({
     box,
     listeningMailbox,
     node,
@@ -294,7 +296,7 @@ describe("nothing goes in a circle", () => {
     expect(await takeTold(other)).toEqual([]);
   });
 
-  it("when a target that hears of everything fails: it is not told of itself", async ({
+  it("when a target that subscribes to everything fails: it is not notified about itself", async ({
     own: { account },
     node,
     receiver,
@@ -314,8 +316,8 @@ describe("nothing goes in a circle", () => {
   });
 });
 
-describe("what was noted", () => {
-  it("is told once though its process is killed before it is told, by several that tell at the same time", async ({
+describe("a recorded operational event", () => {
+  it("is sent once although its process is killed before sending, and several processes send simultaneously", async ({
     receiver,
   }) => {
     const own = await createTestDatabase();
@@ -352,7 +354,7 @@ describe("what was noted", () => {
     }
   });
 
-  it("is nothing while nobody is to hear of it", async ({ own: { account }, node, receiver }) => {
+  it("is not written while there is no subscriber", async ({ own: { account }, node, receiver }) => {
     const target = await createWebhookTarget(node, account, `${receiver.url}/410`, { max_retries: 0 });
     await sendItem(node, account, target.id);
     await until(
@@ -364,7 +366,7 @@ describe("what was noted", () => {
   });
 });
 
-it("agents, others' targets and too many of them are refused", async ({
+it("agents, other organizations' targets and too many targets are refused", async ({
   own: { account },
   node,
   agent,

@@ -59,7 +59,7 @@ async function expectToEnd(service: ServiceProcess, reason: string): Promise<voi
 
 const limits = { timeout: 120_000 };
 
-test("a process whose functions are gone says so in /readyz and ends", limits, async (context) => {
+test("a process whose functions were dropped reports that in /readyz and ends", limits, async (context) => {
   const { pool, start } = await setStage(context);
   const service = await start();
   expect(await listProcesses(pool)).toEqual([{ functions: functionSchema, running: true }]);
@@ -75,7 +75,7 @@ test("a process whose functions are gone says so in /readyz and ends", limits, a
 });
 
 test(
-  "a process from which a newer version took away what it uses says so, ends, and does not start again",
+  "a process whose tables were removed by a newer version reports that, ends, and does not start again",
   limits,
   async (context) => {
     const { pool, start } = await setStage(context);
@@ -88,7 +88,7 @@ test(
   },
 );
 
-test("a process that a newer version has overtaken takes nothing in, and says when to come again", async ({
+test("a process that a newer version has replaced accepts nothing, and states when to retry", async ({
   onTestFinished,
 }) => {
   const overtaken = await createTestDatabase();
@@ -109,7 +109,7 @@ test("a process that a newer version has overtaken takes nothing in, and says wh
   expect(await acceptedEvents(node, account)).toBe(1);
 });
 
-test("a process whose database lost its tables says so, and waits for them", limits, async (context) => {
+test("a process whose database lost its tables reports that, and waits for them", limits, async (context) => {
   const { url, start } = await setStage(context);
   const service = await start();
   await takeAwayTables(url, ["schema_changes", "processes"]);

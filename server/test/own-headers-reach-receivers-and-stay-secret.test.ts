@@ -9,7 +9,7 @@ const credential = "s3cr3t-that-nobody-may-read";
 const other = 'second-"secret"-value';
 
 const it = serviceTest({ LOG_LEVEL: "trace", POSTRIDER_LOG_REQUESTS: "true" })
-  /** Everything the service answered. */
+  /** Every answer of the service. */
   .extend("answers", file, ({ service }) => keepAnswers(service))
   .extend(
     "targetWith",
@@ -29,7 +29,7 @@ const it = serviceTest({ LOG_LEVEL: "trace", POSTRIDER_LOG_REQUESTS: "true" })
   );
 
 it.beforeAll(({ receiver, answers: _kept }) => {
-  // Repeats what it gets, as echo services do.
+  // Repeats the request's headers, as echo services do.
   receiver.answer = (received, response) =>
     response.writeHead(received.path === "/refuses" ? 500 : 200).end(JSON.stringify(received.headers));
 });
@@ -37,8 +37,8 @@ it.beforeAll(({ receiver, answers: _kept }) => {
 const both = { Authorization: secret, "X-Tenant": { value: "shop-7", secret: false }, "x-other": other };
 const shown = { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false }, "x-other": "***" };
 
-describe("headers of a target's own", () => {
-  it("go out with each attempt, and the receiver sees no other difference", async ({
+describe("a target's own headers", () => {
+  it("are sent with each attempt, and the receiver sees no other difference", async ({
     targetWith,
     service,
     account,
@@ -59,7 +59,7 @@ describe("headers of a target's own", () => {
     });
   });
 
-  it("are shown on the target and on the attempts that carried them, secret values never", async ({
+  it("are shown at the target and at the attempts that carried them, without secret values", async ({
     targetWith,
     call,
     service,
@@ -88,12 +88,12 @@ describe("headers of a target's own", () => {
     });
     expect(after!["request_headers"]).toEqual({ "X-Tenant": "shop-7" });
     expect(last).not.toHaveProperty("request_headers");
-    // The receiver repeated them, and what is kept of its answer does not.
+    // The receiver repeated the headers, and the stored part of its answer does not contain the secret values.
     expect(before!["response_body"]).toContain('"authorization":"***"');
     expect(before!["response_body"]).toContain('"x-tenant":"shop-7"');
   });
 
-  it("are shown on failed attempts, and on those that were recorded together", async ({
+  it("are shown on failed attempts, and on attempts that were recorded together", async ({
     targetWith,
     service,
     account,
@@ -110,7 +110,7 @@ describe("headers of a target's own", () => {
     }
   });
 
-  it("stay as they are when what was read is sent back", async ({
+  it("stay unchanged when the answer of a read is sent back", async ({
     targetWith,
     call,
     service,
@@ -132,7 +132,11 @@ describe("headers of a target's own", () => {
     expect(unknown).toMatchObject({ status: 400, body: { error: expect.stringContaining("headers.X-New") } });
   });
 
-  it("go to no other origin than they were given for", async ({ targetWith, call, receiver }) => {
+  it("are not sent to another origin than the one they were set for", async ({
+    targetWith,
+    call,
+    receiver,
+  }) => {
     const id = await targetWith(both);
     const elsewhere = "http://127.0.0.2:9/hooks";
     const patch = (body: unknown) => call("PATCH", `/api/v1/targets/${id}`, body);
@@ -183,7 +187,7 @@ it.for<[string, string]>([
       headers: { [name]: given },
     });
     expect(answer.status).toBe(400);
-    // No body may have a NUL, whatever its fields are.
+    // A body with a NUL is refused first, whatever its fields are.
     expect(answer.body.error).toMatch(value.includes("\0") ? /NUL/ : /^headers/);
     expect(answer.body.error).not.toMatch(/[^ -~]/);
   }
@@ -206,11 +210,7 @@ it.for([
   expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^headers/) } });
 });
 
-it("mailboxes and agents have none, and neither has the older interface", async ({
-  call,
-  targetWith,
-  receiver,
-}) => {
+it("mailboxes, agents and legacy endpoints cannot have headers", async ({ call, targetWith, receiver }) => {
   const mailbox = await call("POST", "/api/v1/targets", {
     kind: "mailbox",
     name: "m",
@@ -223,7 +223,7 @@ it("mailboxes and agents have none, and neither has the older interface", async 
   const id = await targetWith(both);
   const endpoint = (await call("GET", `/api/v1/endpoints/${id}`)).body.endpoint;
   expect(endpoint).not.toHaveProperty("headers");
-  // Unknown there, and so ignored.
+  // Unknown to the legacy interface, and so ignored.
   const unknown = { headers: 5, rate_limit_per_second: "fast", rate_limit_burst: {}, max_concurrency: -1 };
   const made = await call("POST", "/api/v1/endpoints", {
     name: "e",
@@ -238,7 +238,7 @@ it("mailboxes and agents have none, and neither has the older interface", async 
   expect((await call("GET", `/api/v1/targets/${id}`)).body).toMatchObject({ name: "f", headers: shown });
 });
 
-it("no answer and no line of the log has a secret value", async ({
+it("no answer and no line of the log contains a secret value", async ({
   call,
   receiver,
   attemptsOf,

@@ -26,14 +26,14 @@ describe("the published service", () => {
     await rm(tree, { recursive: true, force: true });
   });
 
-  it("refuses an unknown setting with a sentence", async () => {
+  it("refuses an unknown setting with a message", async () => {
     const env = { PATH: process.env["PATH"], POSTRIDER_DATADIR: tree };
     await expect(run(process.execPath, [cli, "serve"], { env })).rejects.toMatchObject({
       stderr: expect.stringContaining("did you mean POSTRIDER_DATA_DIR?"),
     });
   });
 
-  it("serves with its dashboard, sends mails, brings the commands of clients, and stops when asked", async () => {
+  it("serves with its dashboard, sends mails, includes the client's commands, and stops on request", async () => {
     const port = await freePort();
     const mailServer = await startMailServer();
     const env = {
@@ -45,7 +45,7 @@ describe("the published service", () => {
       POSTRIDER_PUBLIC_URL: "https://postrider.example.com",
     };
     const service = spawn(process.execPath, [cli, "serve"], { env });
-    // Through pipes, so that a service which does not stop keeps none of the worker's outputs open.
+    // Through pipes, so that a service which does not stop does not keep the worker's outputs open.
     for (const output of [service.stdout, service.stderr]) output.pipe(process.stderr);
     const ended = once(service, "exit");
     try {
@@ -56,7 +56,7 @@ describe("the published service", () => {
         200,
         expect.stringMatching(/^text\/html/),
       ]);
-      // The next start, even one after `kill -9`, reads what this one compiled.
+      // The next start, even after `kill -9`, reuses the code that this one compiled.
       await expect(readdir(join(dirname(cli), "../.compile-cache"))).resolves.toHaveLength(1);
       await resetPassword(url);
       await until(() => mailServer.mails.length === 1);
@@ -72,7 +72,7 @@ describe("the published service", () => {
   });
 });
 
-/** Signs somebody up, who then asks for a mail: what sends it is loaded with the first. */
+/** Signs a user up and requests a mail: the mail library is loaded with the first mail. */
 async function resetPassword(url: string): Promise<void> {
   const [email, password] = ["ada@example.com", "correct horse battery"];
   for (const [path, body] of [
@@ -88,7 +88,7 @@ async function resetPassword(url: string): Promise<void> {
   }
 }
 
-/** Polls until `url` answers 200; throws when the process ends first or after a minute. */
+/** Polls until `url` answers 200; rejects when the process ends first or after a minute. */
 async function untilReady(url: string, ended: Promise<unknown[]>): Promise<void> {
   let exit: unknown[] | undefined;
   void ended.then((reason) => {

@@ -54,7 +54,7 @@ const it = sharedNodeTest()
 const wanted = "a new horse with staples";
 
 describe("changing the password", () => {
-  it("ends the user's other sessions at once on every node, keeps the one that asked, and leaves keys", async ({
+  it("ends the user's other sessions at once on every node, and keeps the requesting session and the keys", async ({
     own: { account },
     node,
     logIn,
@@ -73,7 +73,7 @@ describe("changing the password", () => {
     expect((await logIn(account, wanted)).status).toBe(200);
   });
 
-  it("needs the present one, and says so without ending the session", async ({
+  it("needs the current password, and a wrong one does not end the session", async ({
     own: { account },
     change,
     isValid,
@@ -98,7 +98,7 @@ describe("changing the password", () => {
     expect([status, body.error]).toEqual([400, message]);
   });
 
-  it("lets no login with the old password through that overtakes it", async ({
+  it("refuses a concurrent login with the old password", async ({
     own: { account },
     logIn,
     change,
@@ -115,7 +115,7 @@ describe("changing the password", () => {
     }
   });
 
-  it("is tried as often by one user as logins are from one address", async ({ database, change }) => {
+  it("is limited per user like logins per address", async ({ database, change }) => {
     const limited = createTestNode(database, { POSTRIDER_LOGIN_LIMIT: "5" });
     try {
       const account = await signUp(limited);
@@ -135,7 +135,7 @@ describe("changing the password", () => {
 });
 
 describe("postrider reset-password", () => {
-  it("sets the password that it reads, ends the user's sessions, and is on record", async ({
+  it("sets the password from its input, ends the user's sessions, and writes an audit entry", async ({
     own: { account },
     node,
     reset,

@@ -5,9 +5,7 @@ import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { stageTest } from "./support/fixtures.ts";
 import { someKey } from "./support/program.ts";
 
-/*
- * Refusals of the placement commands that need no Citus; the project `citus` of vitest.config.ts runs the commands.
- */
+/* Refusals of the placement commands without Citus; the project `citus` of vitest.config.ts runs the commands. */
 
 const it = stageTest.extend(
   "command",
@@ -39,7 +37,7 @@ it.for([
   expect(ended).toMatchObject({ code: 2, err: expect.stringContaining(message) });
 });
 
-it("a database without Citus is told how to get it", async ({ command }) => {
+it("a database without Citus is refused with instructions to install it", async ({ command }) => {
   for (const words of [
     "distribute --yes",
     "undistribute --yes",
@@ -56,7 +54,7 @@ it("a database without Citus is told how to get it", async ({ command }) => {
   }
 });
 
-it("the foreign keys that an undistribution makes again are those of the migrations", async ({ pool }) => {
+it("the foreign keys that an undistribution recreates equal those of the migrations", async ({ pool }) => {
   const { rows } = await pool.query(
     `select c.relname as table, k.conname as name, pg_get_constraintdef(k.oid) as definition
      from pg_constraint k

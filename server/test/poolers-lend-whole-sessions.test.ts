@@ -13,8 +13,8 @@ import { until } from "./support/until.ts";
 import { freePort } from "./support/freePort.ts";
 
 /*
- * A pooler that lends whole sessions serves; one that lends them by the transaction is refused at the start, by every command,
- * and with a sentence. Needs PgBouncer: without one on PATH only the direct connection is tried.
+ * A connection pooler in session mode works; one in transaction mode is refused by the start and by every command,
+ * with a message. Needs PgBouncer: without it on PATH only the direct connection is tested.
  */
 
 const program = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"]
@@ -27,19 +27,19 @@ const it = stageTest
     onCleanup(() => database.drop());
     return database;
   })
-  /** Starts a PgBouncer before the empty database, and gives the URL through it. */
+  /** Starts a PgBouncer in front of the empty database, and returns its URL. */
   .extend("pooler", ({ empty, folder }, { onCleanup }) => async (settings: Record<string, string>) => {
     const bouncer = await startPgBouncer(empty, folder, settings);
     onCleanup(() => bouncer.stop());
     return bouncer.url;
   });
 
-it("takes PostgreSQL's own address for what it is", async ({ empty }) => {
+it("a direct connection to PostgreSQL is recognized", async ({ empty }) => {
   await expect(refuseTransactionPooling(empty.url)).resolves.toBeUndefined();
 });
 
 describe.skipIf(program === undefined)("with PgBouncer", () => {
-  it("serves by whole sessions, without a setting", async ({ pooler, start, receiver }) => {
+  it("serves in session mode, without a setting", async ({ pooler, start, receiver }) => {
     const url = await pooler({ pool_mode: "session" });
     const service = await start({}, url);
     await takesAndGives(service, receiver);
@@ -47,7 +47,7 @@ describe.skipIf(program === undefined)("with PgBouncer", () => {
     expect(service.output()).not.toMatch(/"level":[56]0|a chore failed/);
   });
 
-  it.for(["transaction", "statement"])("refuses sessions by the %s", async (mode, { pooler, folder }) => {
+  it.for(["transaction", "statement"])("refuses pooling by %s", async (mode, { pooler, folder }) => {
     const url = await pooler({ pool_mode: mode });
     const env = { DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: someKey };
     const start = startProgram({ env });
@@ -61,7 +61,7 @@ describe.skipIf(program === undefined)("with PgBouncer", () => {
       expect((await runDatabaseCommand(command, env)).err, command.join(" ")).toContain("pool_mode=session");
   });
 
-  it("says that a pool is too small", async ({ pooler }) => {
+  it("reports that a pool is too small", async ({ pooler }) => {
     const url = await pooler({ pool_mode: "session", default_pool_size: "1" });
     await expect(refuseTransactionPooling(url)).rejects.toThrow("raise its pool size");
   });
@@ -76,7 +76,10 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** PgBouncer refuses to run as root, and has to enter the folder of the server's socket: it runs as the folder's owner. */
+/**
+ * PgBouncer refuses to run as root, and needs access to the folder of the server's socket: it runs as the folder's
+ * owner.
+ */
 async function startPgBouncer(
   database: TestDatabase,
   folder: string,

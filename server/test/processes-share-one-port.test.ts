@@ -7,7 +7,7 @@ import { metricOf, servingOf, sumIn, twoProcesses } from "./support/workers.ts";
 import { until } from "./support/until.ts";
 
 const it = serviceTest({ ...twoProcesses, POSTRIDER_LOG_REQUESTS: "true" })
-  /** Asks on a connection of its own, which the kernel gives to one of the processes. */
+  /** Sends a request on a new connection, which the kernel gives to one of the processes. */
   .extend(
     "askAlone",
     file,
@@ -22,7 +22,7 @@ const it = serviceTest({ ...twoProcesses, POSTRIDER_LOG_REQUESTS: "true" })
 const count = 60;
 const accepted = 'postrider_http_requests_total{method="POST",route="/t/:target_id",status="202"}';
 
-it("what both accept is delivered once, billed once, and counted by both together", async ({
+it("items that both processes accept are delivered once, billed once, and counted in one total", async ({
   askAlone,
   service,
   account,
@@ -37,7 +37,7 @@ it("what both accept is delivered once, billed once, and counted by both togethe
   await receiver.arrivals(count);
   expect(receiver.received.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   expect(await acceptedEvents(service, account)).toBe(count);
-  // Each process is asked, and both say the same; one that is late counts with what it said before.
+  // Each process is asked, and both return the same totals; a late process counts with its last values.
   const texts = await until(
     () => Promise.all(Array.from({ length: 12 }, () => askAlone("GET /metrics"))),
     (answered) => answered.every(({ body }) => sumIn(body, accepted) === count),
@@ -54,15 +54,13 @@ it("what both accept is delivered once, billed once, and counted by both togethe
   expect(new Set([...pids].map(Number))).toEqual(new Set(servingOf(service)));
 });
 
-it("maintenance is the work of one of them", ({ service }) => {
+it("maintenance is done by one process", ({ service }) => {
   const started = service.output().match(/^\{.*"msg":"started"\}$/gm)!;
   expect(started.filter((line) => line.includes('"maintenance"'))).toHaveLength(1);
   expect(started.filter((line) => line.includes('"api","dispatcher"'))).toHaveLength(2);
 });
 
-it("a collector can tell one from the other, under the name that the service was given", async ({
-  newService,
-}) => {
+it("a collector can distinguish the processes, under the configured service name", async ({ newService }) => {
   const collector = await startCollector();
   onTestFinished(() => collector.stop());
   await newService({ ...collector.env, OTEL_RESOURCE_ATTRIBUTES: "service.instance.id=shop" });
@@ -70,7 +68,7 @@ it("a collector can tell one from the other, under the name that the service was
   expect(collector.instances).toEqual(new Set(["shop-0", "shop-1"]));
 });
 
-it("one that does not answer holds up no scrape, and what it had counted stays in the sums", async ({
+it("a process that does not answer delays no scrape, and its last values stay in the totals", async ({
   service,
   askAlone,
 }) => {

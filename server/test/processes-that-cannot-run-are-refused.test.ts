@@ -37,7 +37,7 @@ it.for([
   expect(childrenOf(program)).toEqual([]);
 });
 
-it("a port that another program listens on, even one that would share it", async ({ start }) => {
+it("a port that another program listens on, even one that would share it, is refused", async ({ start }) => {
   const other = createServer().listen({
     host: "127.0.0.1",
     port: 0,

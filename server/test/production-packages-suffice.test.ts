@@ -13,7 +13,7 @@ const hasNpm = spawnSync("npm", ["--version"]).status === 0;
 afterAll(() => rmSync(tree, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
 describe.runIf(hasNpm && process.platform !== "win32")("a clone with `npm ci --omit=dev`", () => {
-  it("serves with npm start, whatever Node npm itself runs on", async () => {
+  it("serves with npm start, whichever Node npm itself runs on", async () => {
     await layOut();
     const npm = startProgram({
       command: ["npm", "start"],
@@ -23,13 +23,16 @@ describe.runIf(hasNpm && process.platform !== "win32")("a clone with `npm ci --o
     await npm.says(/listens on/);
     npm.kill("SIGTERM");
     expect((await npm.ended).signal ?? "SIGTERM").toBe("SIGTERM");
-    // The library of mails is loaded with the first one, and not at the start.
+    // The mail library is loaded with the first mail, not at the start.
     const load = ["--input-type=module", "--eval", 'await import("nodemailer")'];
     await promisify(execFile)(process.execPath, load, { cwd: join(tree, "server") });
   }, 180_000);
 });
 
-/** The repository with links to the packages that `npm ci --omit=dev` would install, and to nothing else. */
+/**
+ * Creates a copy of the repository with links to the packages that `npm ci --omit=dev` would install, and to no
+ * others.
+ */
 async function layOut(): Promise<void> {
   const { stdout } = await promisify(execFile)("npm", ["ls", "--omit=dev", "--all", "--parseable"], {
     cwd: root,

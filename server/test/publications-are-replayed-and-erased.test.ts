@@ -7,7 +7,7 @@ import { placesOfText } from "./support/placesOfText.ts";
 /* Replays and erasures of publications, also beside processes of versions without publications. */
 
 describe("a replay of a publication", () => {
-  it("goes to those that failed, once, and not while a replay of them waits", async ({
+  it("to failed targets creates one item each, and none while a replay of it waits", async ({
     own,
     customer,
     receiver,
@@ -39,7 +39,7 @@ describe("a replay of a publication", () => {
     expect(receiver.at(good.path)).toHaveLength(1);
   });
 
-  it("to failed goes under webhook-ids of their own where the body asks for them", async ({
+  it("to failed targets uses new webhook-ids when the body asks for them", async ({
     own,
     customer,
     receiver,
@@ -57,7 +57,7 @@ describe("a replay of a publication", () => {
     expect(arrived.map((one) => one.id)).toEqual([body.items[0].id, id]);
   });
 
-  it("goes to targets that were added since, as new items, once", async ({
+  it("to targets that were added later creates new items, once", async ({
     own,
     node,
     customer,
@@ -79,7 +79,7 @@ describe("a replay of a publication", () => {
   });
 });
 
-it("a repeated publication gets the first answer, also after a replay to added targets", async ({
+it("a repeated publication returns the first answer, also after a replay to added targets", async ({
   own,
   customer,
 }) => {
@@ -97,7 +97,7 @@ it("a repeated publication gets the first answer, also after a replay to added t
   expect((await readPublication(own, first.body.id)).item_count).toBe(3);
 });
 
-it("erasing its last item empties the publication; those before it only leave it", async ({
+it("erasing the last item of a publication empties the publication; erasing earlier items only detaches them", async ({
   own,
   customer,
   node,
@@ -118,7 +118,7 @@ it("erasing its last item empties the publication; those before it only leave it
   expect(await placesOfText(node.pool, "to be forgotten")).toEqual([]);
 });
 
-it("erasing a correlation id empties a publication that reached nobody, too", async ({
+it("erasing a correlation id also empties a publication that reached no target", async ({
   own,
   customer,
   node,

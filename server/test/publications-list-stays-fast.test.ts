@@ -12,8 +12,8 @@ const stored = 20_000;
 const orgId = newRootId(Date.now());
 
 /*
- * The plan of a page of publications: it finds them by an index, also those of a customer who has few of very many, in days
- * whose statistics are from when they were empty.
+ * The plan of a page of publications: it uses an index, also for a customer with few among very many publications,
+ * in days whose statistics are from when they were empty.
  */
 const it = databaseTest({ poolSize: 1 }).extend("explain", file, ({ pool }) => {
   const queries = createQueries(pool);
@@ -25,10 +25,7 @@ const it = databaseTest({ poolSize: 1 }).extend("explain", file, ({ pool }) => {
     });
 });
 
-it("a page of publications reads what it shows and no more, whoever's they are", async ({
-  pool,
-  explain,
-}) => {
+it("a page of publications reads no more than it shows, for any customer", async ({ pool, explain }) => {
   const nowMs = Date.now();
   await ensurePartitions(pool, nowMs);
   await pool.query("analyze publications");
@@ -51,7 +48,7 @@ it("a page of publications reads what it shows and no more, whoever's they are",
   ]) {
     const plan = await explain(query);
     expect([query, wholeReads(plan, /^publications/)]).toEqual([query, []]);
-    // A row may be on a page of its own, and each of a few days is looked into.
+    // A row may be on its own database page, and each of a few days is read.
     expect(blocksOf([plan]), JSON.stringify(query)).toBeLessThan(150);
   }
   const { rows } = await publicationPage(orgId, { limit: 50, customer_uid: "rare" }).execute(

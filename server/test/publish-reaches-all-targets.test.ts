@@ -9,10 +9,13 @@ import { workspaceOf } from "./support/workspace.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import { waitingRows } from "./support/storedItems.ts";
 
-/* One call, an item for every target of a customer: all of them or none, billed by the item, stored once. */
+/*
+ * One call creates an item for every target of a customer: all of them or none, billed per item, with the payload
+ * stored once.
+ */
 
 describe("a publication", () => {
-  it("reaches each target of the customer whose types match, signed, with the same bytes, and nobody else", async ({
+  it("reaches each target of the customer whose types match, signed, with the same bytes, and no other target", async ({
     own,
     node,
     customer,
@@ -59,7 +62,11 @@ describe("a publication", () => {
     expect(await acceptedEvents(node, own.account)).toBe(4);
   });
 
-  it("without a customer reaches the targets that are nobody's", async ({ own, customer, receiver }) => {
+  it("without a customer reaches the targets that belong to no customer", async ({
+    own,
+    customer,
+    receiver,
+  }) => {
     const [theirs, ours] = [await customer.webhook(), await own.newTarget()];
     const { body } = await own.call("POST", "/p", { n: 1 });
     expect(body.items).toMatchObject([{ target_id: ours.id }]);
@@ -67,7 +74,7 @@ describe("a publication", () => {
     expect(receiver.at(theirs.path)).toEqual([]);
   });
 
-  it("that nothing matches is accepted, kept, and not billed", async ({ own, node, customer }) => {
+  it("that matches no target is accepted, stored, and not billed", async ({ own, node, customer }) => {
     await customer.webhook({ event_types: ["a.*"] });
     const { status, body } = await customer.publish({ event_type: "b" });
     expect([status, body.items]).toEqual([202, []]);
@@ -75,11 +82,7 @@ describe("a publication", () => {
     expect(await acceptedEvents(node, own.account)).toBe(0);
   });
 
-  it("is held by disabled webhooks, and passes disabled mailboxes over", async ({
-    own,
-    customer,
-    receiver,
-  }) => {
+  it("is held by disabled webhooks, and skips disabled mailboxes", async ({ own, customer, receiver }) => {
     const webhook = await customer.webhook();
     const mailbox = await customer.mailbox();
     for (const id of [webhook.id, mailbox])
@@ -92,7 +95,7 @@ describe("a publication", () => {
     expect(arrived!.body.toString()).toBe('{"n":1}');
   });
 
-  it("is one publication for one idempotency key, whoever asks how often", async ({
+  it("is one publication per idempotency key, however often it is requested", async ({
     own,
     node,
     customer,
@@ -110,13 +113,13 @@ describe("a publication", () => {
       status: 409,
       headers: { "x-error-code": "idempotency_conflict" },
     });
-    // The same key means another publication to somebody else.
+    // The same key is another publication for another organization.
     expect((await other.publish({ n: 2 }, key)).body.items).toHaveLength(1);
     await receiver.arrivals(2, { path: webhook.path });
     expect(await acceptedEvents(node, own.account)).toBe(3);
   });
 
-  it("is all or nothing: one target that takes no such payload refuses it", async ({
+  it("is all or nothing: one target that refuses the payload refuses the publication", async ({
     own,
     node,
     customer,
@@ -129,11 +132,11 @@ describe("a publication", () => {
     expect(receiver.at(large.path)).toEqual([]);
     expect(await acceptedEvents(node, own.account)).toBe(0);
     await own.call("DELETE", `/api/v1/targets/${small.id}`);
-    // The key was not used by what was refused.
+    // The refused publication did not use the key.
     expect((await customer.publish({ text: "more than ten bytes" }, key)).status).toBe(202);
   });
 
-  it("is refused as an item is: without a key, for unknown customers and bodies that are no JSON", async ({
+  it("is refused like an item: without a key, for unknown customers and bodies that are not JSON", async ({
     own,
     node,
     customer,
@@ -161,7 +164,7 @@ describe("a publication", () => {
     ).toContain("to ");
   });
 
-  it("stores its payload once, and gives it to replays of its items", async ({
+  it("stores its payload once, and uses it for replays of its items", async ({
     own,
     customer,
     node,
@@ -179,7 +182,7 @@ describe("a publication", () => {
   });
 });
 
-it("waits once in the row of its target, with those that came together, and all of them arrive", async ({
+it("shares a row of its target with other items of the same batch, and all of them are delivered", async ({
   own,
   node,
   customer,
@@ -205,7 +208,7 @@ it("waits once in the row of its target, with those that came together, and all 
   for (const { id, target_id: targetId, event_ids: waiting } of rows) {
     for (const each of waiting) expect(targetOf.get(each)).toBe(targetId);
     expect(waiting).toEqual(waiting.toSorted());
-    // A row of several has an id that is no item's: one that is retried gets a row with its own.
+    // A row of several items has an id that is no item's id; a retried item gets a row with its own id.
     expect(ids.includes(id)).toBe(waiting.length === 1);
   }
   expect(rows.length).toBeLessThan(60);
@@ -216,7 +219,7 @@ it("waits once in the row of its target, with those that came together, and all 
   }
 });
 
-it("carries its payload to retries, agents, dead letters that are redriven, and replays of many", async ({
+it("sends its payload with retries, to agents, with redriven dead letters, and with replays of many", async ({
   own,
   node,
   customer,

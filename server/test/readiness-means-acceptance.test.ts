@@ -10,7 +10,7 @@ const it = serviceTest()
     newService({ POSTRIDER_DATABASE_TIMEOUT_MS: "1500" }, proxy.url),
   )
   .extend("mailboxId", file, ({ service, account }) => createMailboxTarget(service, account))
-  /** One request; rejects when it is not answered by then. */
+  /** Sends one request; rejects when it is not answered in time. */
   .extend(
     "answerWithin",
     file,
@@ -45,7 +45,7 @@ const it = serviceTest()
       20_000,
     );
   })
-  /** Ready means that an item is accepted. */
+  /** Waits until an item is accepted; readiness means acceptance. */
   .extend("untilAccepted", file, ({ answerWithin, send }) => async (): Promise<void> => {
     await until(
       () => answerWithin(3_000, "/readyz"),
@@ -59,14 +59,14 @@ const it = serviceTest()
   });
 
 describe("a database that is read-only", () => {
-  it("is told by /readyz and by the refusal of an item, and is served again when it is not any more", async ({
+  it("is reported by /readyz and by the refusal of an item, and serves once it is writable", async ({
     database,
     proxy,
     untilNotReady,
     send,
     untilAccepted,
   }) => {
-    // The sessions that are open keep what they began with.
+    // Open sessions keep the default with which they began, so they are disconnected.
     await setReadOnly(database.url, true);
     proxy.sever();
     await untilNotReady(/^the database is read-only$/);
@@ -78,7 +78,7 @@ describe("a database that is read-only", () => {
 });
 
 describe("a database whose disk is full", () => {
-  it("is called that in the refusal of an item", async ({ database, send, untilAccepted }) => {
+  it("is named as the reason in the refusal of an item", async ({ database, send, untilAccepted }) => {
     const makeRoom = await fillDisk(database.url);
     expect(await send()).toEqual([503, "the disk of the database is full: try again"]);
     await makeRoom();
@@ -87,7 +87,7 @@ describe("a database whose disk is full", () => {
 });
 
 describe("a database that is frozen", () => {
-  it("lets nobody wait: every way in is answered with 503 in time, and all goes on when it thaws", async ({
+  it("causes 503 in time on every route, and all routes work again when it thaws", async ({
     proxy,
     account,
     answerWithin,
@@ -98,7 +98,7 @@ describe("a database that is frozen", () => {
   }) => {
     proxy.frozen = true;
     const key = account.api_key;
-    // Three rounds, so that connections that were given up and batches that queue behind others count too.
+    // Three rounds, so that abandoned connections and batches that queue behind others count too.
     for (let round = 0; round < 3; round++) {
       expect(await answerWithin(3_000, "/readyz")).toEqual([503, "the database does not answer in time"]);
       const answers = await Promise.all([
@@ -124,7 +124,7 @@ describe("a database that is frozen", () => {
     await untilAccepted();
   });
 
-  it("is told in time to who comes with a key for the first time", async ({
+  it("causes 503 in time for a key that is used for the first time", async ({
     proxy,
     service,
     answerWithin,
@@ -142,7 +142,7 @@ describe("a database that is frozen", () => {
     await untilAccepted();
   });
 
-  it("answers items with one idempotency key once, whatever became of the one that was given up", async ({
+  it("accepts items with one idempotency key once, whatever the outcome of the abandoned request", async ({
     proxy,
     item,
     mailboxId,

@@ -4,7 +4,10 @@ import { itemBytes, onFastPath, onFrameworkPath } from "./support/plainRequest.t
 import { openRawConnection, opener, type WireAnswer } from "./support/rawConnection.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
 
-/** Refusals carry what RFC 9110 and RFC 9112 ask of them, whoever gives them: a route, the fast path or the parser. */
+/**
+ * Refusals have the headers that RFC 9110 and RFC 9112 require, on every path: a route, the fast path or the
+ * parser.
+ */
 
 const it = sharedServiceTest()
   .extend("open", file, opener)
@@ -22,8 +25,8 @@ function headerOf({ headers }: WireAnswer, wanted: string): string | undefined {
 const unknownKey = `ak_live_${"0".repeat(64)}`;
 const bearer = 'Bearer realm="postrider"';
 
-describe("a 401 says which credential is asked for:", () => {
-  it("of an item, on the fast path and on the framework's way", async ({ exchange, mailbox }) => {
+describe("a 401 names the required credential:", () => {
+  it("for an item, on the fast path and in the framework", async ({ exchange, mailbox }) => {
     for (const way of [onFastPath, onFrameworkPath]) {
       const answer = await exchange(way(itemBytes({ targetId: mailbox, key: unknownKey })));
       expect([answer.status, headerOf(answer, "www-authenticate")]).toEqual([401, bearer]);
@@ -38,7 +41,7 @@ describe("a 401 says which credential is asked for:", () => {
     },
   );
 
-  it("of a login with a wrong password", async ({ service }) => {
+  it("for a login with a wrong password", async ({ service }) => {
     const body = { email: "nobody@example.com", password: "wrong password" };
     const { status, headers } = await service.call("POST", "/api/v1/auth/login", { body });
     expect([status, headers["www-authenticate"]]).toEqual([401, bearer]);
@@ -58,7 +61,7 @@ describe("a Host is a name or an address, with or without a port:", () => {
   );
 
   it.for(["x", "hooks.example.com:8080", "[::1]:8080", "127.0.0.1", "xn--bcher-kva.example", "a_b", ""])(
-    '"%s" is taken',
+    '"%s" is accepted',
     async (host, { exchange }) => {
       const answer = await exchange(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
       expect(answer.status).toBe(200);
@@ -88,13 +91,13 @@ it.for([
   [417, "POST /t/x HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nContent-Length: 2\r\n\r\n"],
   [431, `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(70_000)}\r\n\r\n`],
   [505, "GET / HTTP/3.0\r\n\r\n"],
-] as const)("a refusal by the parser, %i, carries Date: %s", async ([status, request], { exchange }) => {
+] as const)("a refusal %i of the parser has a Date: %s", async ([status, request], { exchange }) => {
   const answer = await exchange(request);
   expect(answer.status).toBe(status);
   expect(new Date(headerOf(answer, "date")!).toUTCString()).toBe(headerOf(answer, "date"));
 });
 
-it("a body with a Content-Encoding is refused with 415, and told what is taken", async ({
+it("a body with a Content-Encoding is refused with 415, and the answer lists the accepted types", async ({
   exchange,
   mailbox,
   account,

@@ -13,7 +13,7 @@ const it = sharedServiceTest()
   .extend("setBilling", file, ({ pool }) => async (account: Account, status: string): Promise<void> => {
     await setBillingStatus(pool, account.user, status);
   })
-  /** The status of a request's answer, and what it says in `X-Error-Code`. */
+  /** Returns the status of a request's answer, and its `X-Error-Code`. */
   .extend(
     "refusalOf",
     file,
@@ -30,8 +30,8 @@ const it = sharedServiceTest()
 describe.each([
   ["the fast path", onFastPath],
   ["the framework's way", onFrameworkPath],
-])("a refused item on %s names what is in its way:", (_name, way) => {
-  it("a key that was used with another body, and a mailbox that is disabled", async ({
+])("a refused item on %s has an error code for:", (_name, way) => {
+  it("a key that was used with another body, and a disabled mailbox", async ({
     own: { account },
     service,
     makeMailbox,
@@ -66,7 +66,7 @@ it.for([
   ["claimed", [], "message_claimed"],
   ["acknowledged", ["ack"], "message_ended"],
 ] as const)(
-  "a claim by id says whether it may succeed later: of a message that is %s",
+  "the error code of a claim by id says whether it may succeed later: a message that is %s",
   async ([_state, then, code], { own: { account }, service, makeMailbox }) => {
     const key = account.api_key;
     const targetId = await makeMailbox(account);
@@ -78,7 +78,7 @@ it.for([
   },
 );
 
-it("an API key that a workspace may not make names the reason too", async ({
+it("an API key that a workspace may not create is refused with an error code, too", async ({
   own: { account },
   service,
   setBilling,

@@ -10,7 +10,7 @@ const it = sharedStartedNodeTest().extend("jobs", ({ own, node, receiver }) =>
 );
 
 describe("replays of many events", () => {
-  it("are listed newest first, page by page, to their owner alone", async ({ own, jobs, node, receiver }) => {
+  it("are listed newest first, page by page, to their owner only", async ({ own, jobs, node, receiver }) => {
     const target = await own.newTarget();
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) {
@@ -37,7 +37,7 @@ describe("replays of many events", () => {
     expect([status, headers["x-error-code"]]).toEqual([409, "replay_ended"]);
   });
 
-  it("run five at a time: one more is 409", async ({ own, jobs, node }) => {
+  it("run at most five at a time: one more is 409", async ({ own, jobs, node }) => {
     const target = await own.newTarget();
     const ids = await sendItems(node, own.account, target.id, 3);
     await Promise.all(ids.map((one) => own.settled(one, "DELIVERED")));

@@ -14,17 +14,17 @@ import { untilWaiting } from "./support/untilWaiting.ts";
 const it = stageTest;
 
 const items = 200;
-/** When a worker is killed: its batch goes on, or is stored by its session alone, or is not stored. */
+/** When a worker is killed: its batch continues, or is stored by its session alone, or is not stored. */
 const ends = ["while it goes on", "while its batch is stored", "before its batch is stored"] as const;
 const limitMs = 60_000;
 const settings = { POSTRIDER_DELIVERY_TIMEOUT_MS: "2000" };
 
-it("a replay of many makes one event of each, whichever node is killed in the middle of its work", async ({
+it("a replay of many makes one event of each source, although its node is killed during the work", async ({
   pool,
   receiver,
   start,
 }) => {
-  // One at a time works on replays, so that whoever is killed is at work; the other sends what is there.
+  // One node at a time works on replays, so that the killed node is at work; the other node sends the items.
   const sender = await start({ ...settings, POSTRIDER_ROLES: "api,dispatcher" });
   const account = await signUp(sender);
   const key = account.api_key;
@@ -45,18 +45,18 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
   const progress = (): Promise<ReplayWork> => workOnReplay(pool, id);
   for (const end of ends) {
     const { replayed } = await progress();
-    // Between a cursor and its events: these wait for a lock of their target's row.
+    // Blocks between a cursor and its events, which wait for a lock on their target's row.
     const letGo = await holdRows(pool, "targets", { id: targets.map((target) => target.id) });
     const worker = await start(settings);
     await untilWaiting(pool, "advance_replay");
     if (end === "while it goes on") await letGo();
     worker.kill("SIGKILL");
     await worker.ended;
-    // A session notices only once it has the lock that its process has ended.
+    // A session notices the end of its process only once it has the lock.
     if (end === "before its batch is stored") await endSessions(pool, ["advance_replay"]);
     await letGo();
     if (end === "while its batch is stored") await until(progress, (now) => now.replayed > replayed);
-    // End the killed worker's lease now, instead of waiting for its end in fifteen seconds.
+    // Ends the killed worker's lease now, instead of waiting fifteen seconds for it to lapse.
     await endReplayLease(pool, id);
   }
   await start(settings);
@@ -70,7 +70,7 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
     limitMs,
   );
   expect(job).toMatchObject({ total: items, replayed: items, delivered: items, failed: 0, skipped: 0 });
-  // As many events as sources, and each source among those that arrived: each was replayed once.
+  // As many events as sources, and each source arrived: each was replayed once.
   expect(await listEvents(sender, account, `replay_id=${id}`)).toHaveLength(items);
   const arrived = receiver.received.flatMap(({ headers }) => headers["x-source-event-id"] ?? []);
   expect(new Set(arrived)).toEqual(new Set(sources));

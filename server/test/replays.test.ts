@@ -15,7 +15,7 @@ const it = sharedStartedNodeTest().extend("jobs", ({ own, node, receiver }) =>
 );
 
 describe("a replay of many events", () => {
-  it("delivers each that fits once more, as a new event that is not billed and names the replay", async ({
+  it("delivers each matching event once more, as a new event that is not billed and names the replay", async ({
     own,
     jobs,
     node,
@@ -59,7 +59,7 @@ describe("a replay of many events", () => {
     expect(stats).toMatchObject({ accepted: 17, delivered: 9, failed: 8 });
   });
 
-  it("only counts when it is asked to, and replays nothing", async ({ own, jobs }) => {
+  it("only counts with dry_run, and replays nothing", async ({ own, jobs }) => {
     const target = await own.newTarget({ max_retries: 0 });
     const failed = await jobs.failedItems(target, 9);
     const { status, body } = await jobs.start({ status: "FAILED" }, { dry_run: true });
@@ -69,7 +69,7 @@ describe("a replay of many events", () => {
     expect(await jobs.listed(`target_id=${target.id}`)).toHaveLength(9);
   });
 
-  it("of failures leaves out what has a replay that is under way or went through", async ({
+  it("of failed events leaves out those with a replay that is under way or succeeded", async ({
     own,
     jobs,
     receiver,
@@ -84,7 +84,7 @@ describe("a replay of many events", () => {
 
     await own.settled(await replayOne(first!), "DELIVERED");
     expect(await count()).toBe(2);
-    // One that failed again is offered once: as itself, not as its replay besides.
+    // An event whose replay failed is included once: itself, not its replay.
     receiver.answer = (_received, response) => response.writeHead(500).end();
     const again = await replayOne(second!);
     await own.settled(again, "FAILED");
@@ -112,7 +112,7 @@ describe("a replay of many events", () => {
     expect(read.every(({ body }) => body.event.webhook_id === body.event.id)).toBe(true);
   });
 
-  it("takes all parts of a filter together, of all targets where none is named", async ({
+  it("combines all parts of a filter, and covers all targets when none is named", async ({
     own,
     jobs,
     node,
@@ -141,7 +141,7 @@ describe("a replay of many events", () => {
     expect([...jobs.sourcesOf(one), ...jobs.sourcesOf(other)].sort()).toEqual(wanted.sort());
   });
 
-  it("leaves out what waits, and says so", async ({ own, jobs, node, receiver }) => {
+  it("leaves out waiting events, and reports their number", async ({ own, jobs, node, receiver }) => {
     const target = await own.newTarget({ retry_interval_seconds: 3600 });
     const done = await sendItem(node, own.account, target.id);
     await own.settled(done, "DELIVERED");
@@ -160,11 +160,7 @@ describe("a replay of many events", () => {
     expect(jobs.sourcesOf(target)).toEqual([done]);
   });
 
-  it("holds what it makes for a disabled target, and counts the ends that come later", async ({
-    own,
-    jobs,
-    node,
-  }) => {
+  it("holds its events for a disabled target, and counts their ends later", async ({ own, jobs, node }) => {
     const target = await own.newTarget();
     const ids = await sendItems(node, own.account, target.id, 8);
     await Promise.all(ids.map((one) => own.settled(one, "DELIVERED")));
@@ -182,7 +178,7 @@ describe("a replay of many events", () => {
     expect(await jobs.ended(id)).toMatchObject({ delivered: 7, failed: 1 });
   });
 
-  it("of a mailbox makes new messages, in the order of the old ones; a disabled one takes none", async ({
+  it("of a mailbox creates new messages in the order of the old ones, and none in a disabled mailbox", async ({
     own,
     jobs,
     node,
@@ -215,7 +211,7 @@ describe("a replay of many events", () => {
     });
   });
 
-  it("is of what had ended when it was started: what ends later does not join", async ({
+  it("covers the events that had ended when it started, not those that end later", async ({
     own,
     jobs,
     node,
@@ -223,11 +219,11 @@ describe("a replay of many events", () => {
   }) => {
     const target = await own.newTarget({ max_retries: 0 });
     const failed = await jobs.failedItems(target, 5);
-    // Waits for its first attempt when the replay begins, and has failed before the replay comes to it.
+    // This event waits for its first attempt when the replay begins, and has failed before the replay reaches it.
     await own.call("PATCH", `/api/v1/targets/${target.id}`, { enabled: false });
     const later = await sendItem(node, own.account, target.id);
     const id = await jobs.started({ target_id: target.id, status: "FAILED" }, { rate_per_second: 1 });
-    // It gets no further meanwhile.
+    // The replay makes no progress meanwhile.
     const letGo = await holdRows(node.pool, "replays", { id });
     onTestFinished(letGo);
     receiver.answer = (received, response) =>
@@ -241,7 +237,7 @@ describe("a replay of many events", () => {
     expect(jobs.sourcesOf(target)).toEqual(failed);
   });
 
-  it("skips what is left of a target that is deleted meanwhile", async ({ own, jobs, node }) => {
+  it("skips the remaining events of a target that is deleted meanwhile", async ({ own, jobs, node }) => {
     const target = await own.newTarget();
     const ids = await sendItems(node, own.account, target.id, 4);
     await Promise.all(ids.map((one) => own.settled(one, "DELIVERED")));
@@ -256,7 +252,7 @@ describe("a replay of many events", () => {
     expect(job.skipped_reasons).toEqual({ ...noneSkipped, target_deleted: 4 - job.replayed });
   });
 
-  it("of more than is counted at once says so, and counts the rest while it works", async ({
+  it("of more events than are counted at once says so, and counts the rest while it works", async ({
     own,
     jobs,
     node,
@@ -281,7 +277,7 @@ describe("a replay of many events", () => {
     });
   });
 
-  it("ends where it is canceled; what was replayed is delivered", async ({ own, jobs }) => {
+  it("stops when it is canceled; the events replayed by then are delivered", async ({ own, jobs }) => {
     const target = await own.newTarget({ max_retries: 0 });
     await jobs.failedItems(target, 8);
     const id = await jobs.started({ target_id: target.id, status: "FAILED" }, { rate_per_second: 1 });
@@ -302,7 +298,7 @@ describe("a replay of many events", () => {
     expect(jobs.sourcesOf(target)).toHaveLength(replayed);
   });
 
-  it("lets new items pass: a slow target gets no more than it can take", async ({
+  it("does not delay new items: a slow target gets no more than it can handle", async ({
     own,
     jobs,
     node,

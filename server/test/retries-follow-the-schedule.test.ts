@@ -5,10 +5,10 @@ import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./supp
 import { file, serviceTest } from "./support/fixtures.ts";
 import { makeDue } from "./support/passedTime.ts";
 
-/** How each path answers, by the number of the request to it, from 1. */
+/** The answers of each path, by the number of the request to it, from 1. */
 const answers = new Map<string, (response: ServerResponse, number: number) => void>();
 
-/** Longer than a receiver that answers takes on a busy machine. */
+/** Longer than an answering receiver needs on a busy machine. */
 const it = serviceTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "5000" })
   .extend(
     "sendTo",
@@ -25,7 +25,7 @@ const it = serviceTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "5000" })
         return { id: await sendItem(service, account, targetId, { path }), targetId, path };
       },
   )
-  /** From the end of an event's attempt of this number to when the next is due, to a second. */
+  /** Time from the end of the event's attempt of this number until the next is due, accurate to a second. */
   .extend(
     "waitMsAfter",
     file,
@@ -41,7 +41,7 @@ const it = serviceTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "5000" })
         return (dueAt - last!.attempted_at) * 1000 - last!.duration_ms;
       },
   )
-  /** As if the time had come for the event's next attempt. */
+  /** Makes the event's next attempt due now. */
   .extend(
     "hasten",
     file,
@@ -67,7 +67,7 @@ function fail(response: ServerResponse): void {
   response.writeHead(500).end("not today");
 }
 
-/** How long after its end an attempt may be written down, which the wait begins with: on a busy machine. */
+/** The time within which the end of an attempt is recorded on a busy machine; the wait begins with the record. */
 const writtenWithinMs = 10_000;
 
 function expectWait(waitMs: number, shortestMs: number, longestMs: number): void {
@@ -76,7 +76,7 @@ function expectWait(waitMs: number, shortestMs: number, longestMs: number): void
 }
 
 describe.concurrent("a delivery that fails", () => {
-  it("is tried again after the interval, then after three times it, and ends FAILED", async ({
+  it("is tried again after the interval, then after three times the interval, and ends FAILED", async ({
     sendTo,
     waitMsAfter,
     hasten,
@@ -145,7 +145,7 @@ describe.concurrent("a delivery that fails", () => {
     },
   );
 
-  it("can be replayed when it ended: a new event, not billed, with the full schedule", async ({
+  it("can be replayed after it ended: a new event, not billed, with the full schedule", async ({
     sendTo,
     settled,
     call,
@@ -175,7 +175,7 @@ describe.concurrent("a delivery that fails", () => {
   });
 });
 
-it("is delivered at once when its target is enabled again, with the full schedule", async ({
+it("a waiting delivery is sent at once when its target is enabled again, with the full schedule", async ({
   sendTo,
   settled,
   call,

@@ -32,7 +32,7 @@ const it = sharedServiceTest()
       (through: ServiceProcess, target: WebhookTarget, body: Record<string, unknown>): Promise<Answer> =>
         through.call("PATCH", `/api/v1/targets/${target.id}`, { key: account.api_key, body }),
   )
-  /** A target whose receiver holds its answers back, with items under way and items waiting in memory. */
+  /** A target whose receiver does not answer yet, with items under way and items waiting in memory. */
   .extend(
     "busyTarget",
     file,
@@ -96,7 +96,7 @@ describe.each(rounds)("round %i", (round) => {
     expect((await send(service, target, key)).status).toBe(401);
   });
 
-  it("a session that was logged out is nobody, on any node", async ({ account, service, other }) => {
+  it("a session that was logged out is invalid on every node", async ({ account, service, other }) => {
     const { email } = account.user;
     const { body } = await service.call("POST", "/api/v1/auth/login", {
       body: { email, password: account.password },
@@ -107,7 +107,7 @@ describe.each(rounds)("round %i", (round) => {
     expect((await other.call("GET", "/api/v1/auth/me", { session })).status).toBe(401);
   });
 
-  it("a disabled target is sent nothing, and is sent what came when enabled", async ({
+  it("a disabled target is sent nothing, and gets its items when enabled", async ({
     servedTarget,
     change,
     service,
@@ -127,7 +127,7 @@ describe.each(rounds)("round %i", (round) => {
     expect(arrived.map((one) => one.id)).toContain(held.body.id);
   });
 
-  it("a deleted target takes nothing", async ({ servedTarget, service, account, send, other }) => {
+  it("a deleted target accepts nothing", async ({ servedTarget, service, account, send, other }) => {
     const target = await servedTarget(`/deleted-${round}`);
     await service.call("DELETE", `/api/v1/targets/${target.id}`, { key: account.api_key });
     expect((await send(other, target)).status).toBe(404);
@@ -154,7 +154,7 @@ describe.each(rounds)("round %i", (round) => {
     expect([isSignedWith(target.secret, deleted), isSignedWith(secret, deleted)]).toEqual([false, true]);
   });
 
-  it("a changed URL is where the next item goes", async ({
+  it("a changed URL receives the next item", async ({
     servedTarget,
     change,
     service,
@@ -169,7 +169,7 @@ describe.each(rounds)("round %i", (round) => {
     expect(arrived!.id).toBe(id);
   });
 
-  it("a changed event_types list and max_payload_bytes hold for the next item", async ({
+  it("a changed event_types list and max_payload_bytes apply to the next item", async ({
     servedTarget,
     change,
     service,
@@ -187,11 +187,11 @@ describe.each(rounds)("round %i", (round) => {
   });
 });
 
-describe("what waits for a target", () => {
-  /** Longer than a node trusts what it knows of a target that nobody sends to. */
+describe("an item that waits for a target", () => {
+  /** Longer than a node uses its cached data of a target to which nothing is sent. */
   const trustMs = 400;
 
-  it("is CANCELED when the target is deleted, at once, even what is under way; and is not sent", async ({
+  it("is CANCELED at once when the target is deleted, even while it is under way, and is not sent", async ({
     busyTarget,
     other,
     account,
@@ -206,7 +206,7 @@ describe("what waits for a target", () => {
     await until(() => Date.now() - deletedAtMs > trustMs);
     const underWay = sentTo("/canceled");
     release();
-    // A later item of another target shows that the nodes have gone on.
+    // A later item of another target shows that the nodes have continued.
     await servedTarget("/after-canceled");
     expect(await statuses(ids)).toEqual(new Map([["CANCELED", 30]]));
     expect([underWay < 30, sentTo("/canceled")]).toEqual([true, underWay]);

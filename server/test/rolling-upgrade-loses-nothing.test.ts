@@ -16,12 +16,12 @@ import { dropLastDay } from "./support/days.ts";
 import { holdReading, isLockAwaited } from "./support/heldLocks.ts";
 
 /*
- * The version before, as it was packed when it was released (`npm run release:fixture`), and this one take each other's
- * place on one database under load, there and back and there again.
+ * The previous version, as packed for its release (`npm run release:fixture`), and this version replace each other
+ * on one database under load: upgrade, downgrade and upgrade again.
  */
 
 const versionBefore = join(import.meta.dirname, "fixtures/version-before.tgz");
-/** Requests that a process must have served before the next step. */
+/** Number of requests that a process must have served before the next step. */
 const enough = 40;
 
 const it = stageTest
@@ -56,7 +56,10 @@ const it = stageTest
         return service;
       },
   )
-  /** Starts a process, gives it its turns, and waits until all in the rotation have served with it. */
+  /**
+   * Starts a process, adds it to the rotation, and waits until all processes of the rotation have served beside
+   * it.
+   */
   .extend(
     "bringIn",
     ({ launch }) =>
@@ -72,7 +75,7 @@ const it = stageTest
         return service;
       },
   )
-  /** Refuses some first attempts, holds what comes to `/slow` for a moment, and counts what it took. */
+  /** Refuses some first attempts, delays answers at `/slow`, and counts accepted requests. */
   .extend("taken", ({ receiver }): Map<string, number> => {
     const taken = new Map<string, number>();
     const tried = new Set<string>();
@@ -93,12 +96,15 @@ async function takeOut(balancer: Balancer, service: ServiceProcess): Promise<voi
   expect(await service.stop(), service.output()).toBe(0);
 }
 
-/** Whether the first attempt of an item to `/flaky` is refused: one item in four, so that the target's circuit stays closed. */
+/**
+ * Whether the first attempt of an item to `/flaky` is refused: one item in four, so that the target's circuit
+ * stays closed.
+ */
 function isRefusedFirst(id: string): boolean {
   return Number.parseInt(id.at(-5)!, 16) < 4;
 }
 
-it("two versions take each other's place under load: nothing is refused, lost or doubled", async ({
+it("two versions replace each other under load, and nothing is refused, lost or duplicated", async ({
   taken,
   launch,
   started,
@@ -130,7 +136,7 @@ it("two versions take each other's place under load: nothing is refused, lost or
 
   const first = await bringIn(balancer, [...oldOnes]);
   await takeOut(balancer, oldOnes[0]);
-  // Something is wrong with the new version: back to the one before.
+  // Downgrade after a problem with the new version.
   const again = await bringIn(balancer, [oldOnes[1], first], oldCommand);
   await takeOut(balancer, first);
   const second = await bringIn(balancer, [oldOnes[1], again]);
@@ -152,7 +158,7 @@ it("two versions take each other's place under load: nothing is refused, lost or
   for (const service of started) expect(service.output()).not.toMatch(/"level":[56]0/);
 }, 240_000);
 
-it("a transaction that stays open, and a kill in the middle, hold the new version up and nobody else", async ({
+it("an open transaction and a kill during the migration delay only the new version", async ({
   taken,
   launch,
   oldCommand,
@@ -179,10 +185,10 @@ it("a transaction that stays open, and a kill in the middle, hold the new versio
     await until(() => balancer.served(service) - before >= enough);
   };
   await servedMore(old);
-  // So that the new version has something to create for which it needs the lock that the reader holds up.
+  // The new version then has to create a partition, for which it needs the lock that the reader holds.
   await dropLastDay(pool, "events");
   const endReading = await holdReading(pool, "events");
-  /** A process waits for the lock, in the middle of its preparations. */
+  /** A process waits for the lock while it prepares the database. */
   const isHeldUp = (): Promise<boolean> => isLockAwaited(pool, "events");
 
   const killing = new AbortController();

@@ -48,7 +48,7 @@ async function newClients(): Promise<{ key: string | undefined; client: Client; 
 }
 
 describe("through the client alone", () => {
-  it("an item reaches its receiver, signed, and its story can be read", async () => {
+  it("an item reaches its receiver, signed, and its attempts can be read", async () => {
     const { client } = await newClients();
     const target = await client.createTarget({ kind: "webhook", name: "receiver", url: receiverUrl });
     const item = { event_type: "order.created", order: 1001 };
@@ -64,7 +64,7 @@ describe("through the client alone", () => {
     expect((await client.readUsage()).usage.accepted_events).toBe(1);
   });
 
-  it("many events are replayed, one that waits is canceled, and a target is tested", async () => {
+  it("many events are replayed, a waiting one is canceled, and a target is tested", async () => {
     const { client } = await newClients();
     const target = await client.createTarget({ kind: "webhook", name: "receiver", url: receiverUrl });
     const sent = await Promise.all([1, 2, 3].map((n) => client.sendItem(target.id, { n })));
@@ -111,7 +111,7 @@ describe("through the client alone", () => {
 });
 
 describe("a mailbox's consumer", () => {
-  it("handles each message once, some at a time, and acknowledges it", async () => {
+  it("handles each message once, several at a time, and acknowledges it", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
     const handled: unknown[] = [];
@@ -137,7 +137,7 @@ describe("a mailbox's consumer", () => {
     expect(stats).toMatchObject({ ready: 0, claimed: 0, dead: 0 });
   });
 
-  it("gives a message back when its handler fails, and makes it dead when it is rejected", async () => {
+  it("releases a message when its handler fails, and makes it dead when it is rejected", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
     const errors: string[] = [];
@@ -166,7 +166,7 @@ describe("a mailbox's consumer", () => {
     expect(dead).toMatchObject([{ dead_reason: "not a job" }]);
   });
 
-  it("keeps a claim for as long as the handler works", async () => {
+  it("extends a claim while the handler works", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
     const { id } = await client.sendItem(mailbox, "long");
@@ -182,7 +182,7 @@ describe("a mailbox's consumer", () => {
     expect((await client.readMessage(id)).status).toBe("ACKNOWLEDGED");
   });
 
-  it("tells a handler that its claim was lost, and does not acknowledge then", async () => {
+  it("tells a handler that its claim was lost, and does not acknowledge the message", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
     const { id } = await client.sendItem(mailbox, "taken away");
@@ -203,7 +203,7 @@ describe("a mailbox's consumer", () => {
     expect((await client.readMessage(id)).status).toBe("UNREAD");
   });
 
-  it("tells a handler whose claim ran out because it could not be extended", async () => {
+  it("tells a handler that its claim lapsed because it could not be extended", async () => {
     const { client, key } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
     await client.sendItem(mailbox, "cut off");
@@ -270,7 +270,7 @@ describe("a mailbox's consumer", () => {
       );
   });
 
-  it("leaves nothing claimed when it stops while it waits", async () => {
+  it("leaves no message claimed when it stops while it waits", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
     const handled: string[] = [];
@@ -285,7 +285,7 @@ describe("a mailbox's consumer", () => {
     expect(ready + new Set(handled).size).toBe(10);
   });
 
-  it("hands over what its schema lets through, and makes the rest dead with the reason", async () => {
+  it("passes on messages that match its schema, and makes the others dead with the reason", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
     const stopping = new AbortController();

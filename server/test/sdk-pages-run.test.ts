@@ -28,7 +28,7 @@ afterAll(async () => {
   await shared.leave();
 });
 
-/** A port that nothing listens at. */
+/** Whether a program listens at the port. */
 function listensAt(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => resolve(true));
@@ -37,7 +37,7 @@ function listensAt(port: number): Promise<boolean> {
   });
 }
 
-/** The account, targets and variables that the pages expect a reader to have. */
+/** Creates the account, targets and variables that the pages expect a reader to have. */
 async function prepare(): Promise<{ env: Record<string, string>; send: () => Promise<unknown> }> {
   const { api_key: apiKey } = await signUp(node);
   const client = createClient({ baseUrl, apiKey });
@@ -63,7 +63,7 @@ async function prepare(): Promise<{ env: Record<string, string>; send: () => Pro
   };
 }
 
-/** The lines that a sample printed, and its exit code; null when a signal stopped it. */
+/** Runs a sample; returns its lines and its exit code, which is null when a signal stopped it. */
 async function run(sample: Sample): Promise<{ lines: string[]; code: number | null }> {
   const { env, send } = await prepare();
   const running = await runner.start(sample, env);
@@ -88,7 +88,7 @@ async function run(sample: Sample): Promise<{ lines: string[]; code: number | nu
 
 const sampleLimitMs = 60_000;
 
-/** The workspace's events as JSON, to show in a failure why a sample still waits. */
+/** The workspace's events as JSON, to show in a failure message why a sample still waits. */
 async function items({ POSTRIDER_KEY: key }: Record<string, string>): Promise<string> {
   const read = async (path: string): Promise<unknown> =>
     (await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } })).json();
@@ -109,7 +109,7 @@ describe("the client's pages", () => {
     ]);
   });
 
-  it("are what the compiler takes", async () => {
+  it("are accepted by the compiler", async () => {
     expect(await runner.typeCheck(samples)).toBe("");
   });
 
@@ -118,7 +118,7 @@ describe("the client's pages", () => {
     async (_page, _number, sample) => {
       const { lines, code } = await run(sample);
       expect(isAsSaid(lines, sample) ? sample.prints : lines).toEqual(sample.prints);
-      // A receiver has no end of its own; a worker stops cleanly.
+      // A receiver runs until it is killed; a worker stops gracefully.
       expect(code).toBe(sample.kind === "receiver" ? null : 0);
     },
   );

@@ -18,14 +18,14 @@ afterEach(async () => {
   for (const close of closes.splice(0)) await close();
 });
 
-/** Listens and resolves to the address of `/hooks`. */
+/** Listens, and resolves to the URL of `/hooks`. */
 async function listen(server: Server): Promise<string> {
   closes.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`;
 }
 
-/** Each way to mount a receiver, as its documentation says; every one reads `order` from the payload. */
+/** Each way to mount a receiver, as its documentation shows; every handler reads `order` from the payload. */
 const mounts: Record<string, (options: ReceiverOptions<never>) => Promise<string>> = {
   async "Express, before express.json()"(options) {
     const app = express();
@@ -56,7 +56,7 @@ const mounts: Record<string, (options: ReceiverOptions<never>) => Promise<string
     app.post("/other", (request) => ({ parsed: request.body }));
     closes.push(() => app.close());
     const base = await app.listen({ port: 0, host: "127.0.0.1" });
-    // Beside it, bodies are parsed as ever.
+    // Bodies of other routes are still parsed.
     const other = await fetch(`${base}/other`, { ...json, body: '{"a":1}' });
     expect(await other.json()).toEqual({ parsed: { a: 1 } });
     return `${base}/hooks`;
@@ -77,7 +77,7 @@ const mounts: Record<string, (options: ReceiverOptions<never>) => Promise<string
 };
 
 const json = { method: "POST", headers: { "content-type": "application/json" } };
-// Printed again after parsing it would be other bytes.
+// Serializing this text after parsing would give other bytes.
 const body = '{ "event_type":"order.created", "order": 1.0 }';
 
 /** A delivery as the service sends it. */
@@ -92,7 +92,7 @@ function signed(text: string, keys: string[] = [secret], at = new Date()): Reque
 }
 
 describe.each(Object.keys(mounts))("a receiver in %s", (name) => {
-  it("takes what is signed with any of its secrets, typed, and refuses all else", async () => {
+  it("accepts payloads signed with any of its secrets, typed, and refuses all others", async () => {
     const orders: number[] = [];
     const refused: string[] = [];
     const url = await mounts[name]!({
@@ -135,7 +135,7 @@ describe.each(Object.keys(mounts))("a receiver in %s", (name) => {
 });
 
 describe("a body that was parsed before", () => {
-  it("is an error that says how to mend it", async () => {
+  it("is an error whose message says how to fix it", async () => {
     const said: string[] = [];
     const app = express();
     app.use(express.json());
@@ -152,7 +152,7 @@ describe("a body that was parsed before", () => {
     expect(said).toEqual([expect.stringContaining("put the receiver before express.json()")]);
   });
 
-  it("is no reason to wait for a body that will not come", async () => {
+  it("does not make the receiver wait for a body that never comes", async () => {
     const url = new URL(await mounts["Node's own server"]!({ secrets: secret, handle: () => undefined }));
     const status = await new Promise((resolve) => {
       httpRequest(url, { method: "POST" }, ({ statusCode }) => resolve(statusCode)).end();

@@ -18,14 +18,14 @@ import { workspaceOf } from "./support/workspace.ts";
 import { createPool } from "../src/postgres/pool.ts";
 
 /*
- * On every PostgreSQL that the README names the service starts, on an empty database and on one that the version before left,
- * takes items, delivers them, hands them out and does its chores. For the version of the run, the other tests show it:
- * rolling-upgrade-loses-nothing of a database that the version before left.
+ * On every PostgreSQL version that the README names the service starts, on an empty database and on one of the
+ * previous version, accepts items, delivers them, serves claims and runs its chores. Other tests cover the version
+ * of the run; rolling-upgrade-loses-nothing covers a database of the previous version there.
  */
 
 const others = supportedVersions.filter((version) => version !== versionOfRun);
 const versionBefore = join(import.meta.dirname, "fixtures/version-before.tgz");
-/** Few tests need less of a server, and none ends it by a kill. */
+/** Small settings: few tests use this server, and none kills it. */
 const settings = { fsync: "off", shared_buffers: "32MB", min_wal_size: "64MB", max_wal_size: "512MB" };
 
 const it = stageTest
@@ -34,7 +34,7 @@ const it = stageTest
     onCleanup(() => rm(tree, { recursive: true, force: true }));
     return installPackage(versionBefore, tree);
   })
-  /** A server of the version with an `empty` database and another one. */
+  /** Starts a server of this version with an `empty` database and another one. */
   .extend("startServer", ({}, { onCleanup }) => async (version: number) => {
     const dataDir = await mkdtemp(join(clusterFolder(), "postrider-version-"));
     const server = await startEmbedded({ dataDir, settings, log: () => undefined, ...programsOf(version) });
@@ -73,7 +73,7 @@ it.for(others)("PostgreSQL %i", async (wanted, { startServer, launch, oldCommand
   await takesAndGives(first, receiver);
   expect(await first.stop(), first.output()).toBe(0);
 
-  // This version delivers and hands out items that the previous version left waiting.
+  // This version delivers items and serves messages that the previous version left waiting.
   const old = await launch(url, oldCommand);
   const account = await signUp(old);
   const before = workspaceOf(old, account, receiver);

@@ -15,12 +15,15 @@ import { someKey, startProgram } from "./support/program.ts";
 import { takesAndGives } from "./support/takesAndGives.ts";
 
 /*
- * A managed PostgreSQL gives no superuser: a role that owns its database, or a schema in one, and has no other right runs
- * the service, its chores and its commands.
+ * A managed PostgreSQL gives no superuser: a role that owns its database, or a schema in one, and has no other
+ * privileges runs the service, its chores and its commands.
  */
 
 const it = stageTest
-  /** A role without any right, by which `url` connects to an empty database, and statements of a superuser there. */
+  /**
+   * A role without privileges, with which `url` connects to an empty database, and a superuser's access to that
+   * database.
+   */
   .extend("stranger", async ({}, { onCleanup }) => {
     const database = await createEmptyTestDatabase();
     const role = `stranger_${randomBytes(6).toString("hex")}`;
@@ -66,7 +69,7 @@ it("runs for the owner of a database", async ({ stranger, start, receiver, folde
   expect(service.output() + restored.output()).not.toMatch(/"level":[56]0|a chore failed/);
 });
 
-it("runs for the owner of a schema that may create others", async ({ stranger, start, receiver }) => {
+it("runs for the owner of a schema who may create further schemas", async ({ stranger, start, receiver }) => {
   await stranger.prepare(
     "revoke all on schema public from public",
     `create schema app authorization ${stranger.role}`,
@@ -79,7 +82,7 @@ it("runs for the owner of a schema that may create others", async ({ stranger, s
   expect(service.output()).not.toMatch(/"level":[56]0|a chore failed/);
 });
 
-it("says which right is missing", async ({ stranger }) => {
+it("names the missing privilege", async ({ stranger }) => {
   await stranger.prepare(
     `create schema app authorization ${stranger.role}`,
     `alter role ${stranger.role} in database ${stranger.name} set search_path = app`,
@@ -91,7 +94,7 @@ it("says which right is missing", async ({ stranger }) => {
   expect(program.output()).toContain("grant it CREATE on the database");
 });
 
-it("says to commands which right is missing, before a service is ended for a move", async ({
+it("commands name the missing privilege before they end a service for a move", async ({
   database,
   stranger,
   folder,
@@ -112,7 +115,7 @@ it("says to commands which right is missing, before a service is ended for a mov
   const dataDir = mkdtempSync(join(clusterFolder(), "postrider-rights-"));
   const embedded = await startAlone(dataDir, { command: "postrider restore", say: () => undefined });
   await embedded.close();
-  // This process has the directory as a service has it.
+  // This process locks the directory as a service would.
   const unlock = await lockDirectory(dataDir);
   Object.assign(env, { POSTRIDER_DATA_DIR: dataDir });
   await refuses("move", "--stop-service");

@@ -14,7 +14,7 @@ import { childrenOf, groupOf, signal, twoProcesses } from "./support/workers.ts"
 
 const it = stagedTest(twoProcesses);
 
-/** A service on a database of its own, and the folder of that. */
+/** Starts a service with an embedded database; returns it with its folder. */
 async function startEmbedded(env: Record<string, string> = {}): Promise<[ServiceProcess, string]> {
   const dataDir = mkdtempSync(join(clusterFolder(), "postrider-processes-"));
   const service = await startService({ storage: { dataDir }, env: { ...twoProcesses, ...env } });
@@ -26,10 +26,10 @@ async function startEmbedded(env: Record<string, string> = {}): Promise<[Service
   return [service, dataDir];
 }
 
-/** Two that serve, a spare, PostgreSQL and its guard. */
+/** Two serving processes, a spare, PostgreSQL and its guard. */
 const ofEmbedded = 5;
 
-/** Lines of the log that say this, by the process that wrote them. */
+/** The process ids that wrote a log line with this message. */
 function writersOf(service: ServiceProcess, message: string): string[] {
   return [...service.output().matchAll(new RegExp(`"pid":(\\d+),.*"msg":"${message}"`, "g"))].map(
     ([, pid]) => pid!,
@@ -37,7 +37,7 @@ function writersOf(service: ServiceProcess, message: string): string[] {
 }
 
 describe("a service of two processes", () => {
-  it("that is told to stop ends one after the other, with all that was under way, and code 0", async ({
+  it("that is told to stop ends its processes one after another, finishes all work under way, and exits with code 0", async ({
     service,
     account,
     target,
@@ -67,7 +67,7 @@ describe("a service of two processes", () => {
   });
 
   it.for(["SIGINT", "SIGTERM"] as const)(
-    "on a database of its own leaves nothing behind after a %s to all of them, as a terminal sends it",
+    "with an embedded database leaves no process after a %s to all of its processes, as a terminal sends it",
     async (name) => {
       const [service] = await startEmbedded();
       const children = await until(
@@ -75,7 +75,7 @@ describe("a service of two processes", () => {
         ({ length }) => length === ofEmbedded,
       );
       const group = groupOf(service);
-      // PostgreSQL and its guard have sessions of their own.
+      // PostgreSQL and its guard are in separate sessions.
       expect(group).toHaveLength(ofEmbedded - 1);
       for (const pid of group) signal(pid, name);
       expect(await service.ended).toBe(0);
@@ -84,7 +84,7 @@ describe("a service of two processes", () => {
     },
   );
 
-  it("whose supervisor is killed leaves nothing behind, and what it acknowledged is delivered after the next start", async ({
+  it("whose supervisor is killed leaves no process, and acknowledged items are delivered after the next start", async ({
     receiver,
   }) => {
     const [service, dataDir] = await startEmbedded();

@@ -10,7 +10,7 @@ const items = 60;
 const limitMs = 30_000;
 
 const it = serviceTest()
-  /** Lets the running service open so many descriptors more than it has: new ones get the lowest free numbers. */
+  /** Lets the running service open that many more descriptors: new ones get the lowest free numbers. */
   .extend("leaveDescriptors", file, ({ service }) => async (count: number): Promise<void> => {
     const used = new Set((await readdir(`/proc/${service.pid}/fd`)).map(Number));
     let limit = 0;
@@ -18,9 +18,9 @@ const it = serviceTest()
     execFileSync("prlimit", ["--pid", String(service.pid), `--nofile=${limit}`]);
   });
 
-// The limits of another process can be changed on Linux alone.
+// The limits of another process can be changed only on Linux.
 it.runIf(process.platform === "linux")(
-  "what cannot be sent for want of file descriptors is sent later, and nothing is held against its target",
+  "items that cannot be sent because file descriptors are exhausted are sent later, and their target is not blamed",
   async ({ service, account, receiver, leaveDescriptors }) => {
     const { id: target } = await createWebhookTarget(service, account, receiver.url);
     const ids: string[] = [];

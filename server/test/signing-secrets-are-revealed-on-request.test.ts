@@ -33,11 +33,11 @@ const it = sharedStartedNodeTest()
 
 const asAdmin = ({ session_token: session }: Account): CallOptions => ({ session });
 
-/** The log's entries about revealing, oldest first. */
+/** The audit entries about revealing, oldest first. */
 const onRecord = (log: Entry[]): Entry[] => log.filter(({ action }) => /reveal/.test(action)).toReversed();
 
 describe("revealing", () => {
-  it("is off unless an admin switches it on, and refused with a sentence that names the switch", async ({
+  it("is off unless an admin enables it, and is refused with a message that names the switch", async ({
     own: { account, newTarget },
     node,
     isOn,
@@ -63,7 +63,7 @@ describe("revealing", () => {
     expect((await reveal(id, asAdmin(account))).status).toBe(403);
   });
 
-  it("gives the secret that deliveries are signed with, and asks that nobody stores it", async ({
+  it("returns the secret that signs deliveries, with headers that forbid caching", async ({
     own: { account, newTarget, send },
     receiver,
     reveal,
@@ -79,7 +79,7 @@ describe("revealing", () => {
     expect(isSignedWith(answer.body.secret, received!)).toBe(true);
   });
 
-  it("gives both secrets while a rotation is in progress, one that was imported too", async ({
+  it("returns both secrets during a rotation, also an imported one", async ({
     own: { account, newTarget, send, call },
     receiver,
     reveal,
@@ -87,7 +87,7 @@ describe("revealing", () => {
   }) => {
     const { id, secret: first, path } = await newTarget();
     await switchTo(true, asAdmin(account));
-    // As long as a secret may be: what is shown is what was given, to the last character.
+    // The longest possible secret is returned exactly.
     const imported = `whsec_${randomBytes(64).toString("base64")}`;
     await call("POST", `/api/v1/targets/${id}/signing-secret/rotate`, { secret: imported });
     const { body } = await reveal(id, asAdmin(account));
@@ -108,15 +108,15 @@ describe("revealing", () => {
     const { body: made } = await call("POST", "/api/v1/endpoints", { name: "old", url: receiver.url });
     await switchTo(true, asAdmin(account));
     expect((await reveal(made.id, asAdmin(account))).body).toEqual({ secret: made.secret });
-    // The records themselves stay without it.
+    // The records themselves do not contain the secret.
     for (const path of [`/api/v1/endpoints/${made.id}`, `/api/v1/targets/${made.id}`]) {
       expect(JSON.stringify((await call("GET", path)).body)).not.toContain(made.secret);
     }
   });
 });
 
-describe("nobody but an admin", () => {
-  it("reveals a secret: no member, viewer, API key or customer", async ({
+describe("only an admin", () => {
+  it("can reveal a secret: no member, viewer, API key or customer", async ({
     own: { account, newTarget, call },
     node,
     reveal,
@@ -143,7 +143,12 @@ describe("nobody but an admin", () => {
     ]);
   });
 
-  it("switches it, and an API key not even off", async ({ own: { account }, node, isOn, switchTo }) => {
+  it("can change the switch, and an API key cannot even disable it", async ({
+    own: { account },
+    node,
+    isOn,
+    switchTo,
+  }) => {
     const member = await join(node, account, "member");
     expect((await switchTo(true, { session: member.session_token })).status).toBe(403);
     expect(await switchTo(true, { key: account.api_key })).toMatchObject({
@@ -152,7 +157,7 @@ describe("nobody but an admin", () => {
     });
     expect(await isOn(account)).toBe(false);
     await switchTo(true, asAdmin(account));
-    // Refused as a whole, the name with it.
+    // Refused completely, including the name.
     const answer = await node.call("PATCH", "/api/v1/orgs", {
       key: account.api_key,
       body: { name: "by key", secrets_can_be_revealed: false },
@@ -162,7 +167,7 @@ describe("nobody but an admin", () => {
     expect(body.org).toMatchObject({ name: account.user.name, secrets_can_be_revealed: true });
   });
 
-  it("of the same organization: another's target is not there", async ({
+  it("of the same organization can reveal: another organization's target is not found", async ({
     own: { newTarget },
     node,
     reveal,
@@ -179,7 +184,7 @@ describe("nobody but an admin", () => {
   });
 });
 
-it("says of a kind without a secret that only webhooks have one", async ({
+it("a target kind without a secret is refused with a message that only webhooks have one", async ({
   own: { account },
   node,
   reveal,
@@ -193,14 +198,14 @@ it("says of a kind without a secret that only webhooks have one", async ({
   });
 });
 
-it("puts each reveal and each switch on record once, with who did it and without the secret", async ({
+it("each reveal and each change of the switch has one audit entry, with the person and without the secret", async ({
   own: { account, newTarget },
   node,
   reveal,
   switchTo,
 }) => {
   const { id, secret } = await newTarget({ name: "orders" });
-  // Switching on what is on is no change.
+  // Enabling an enabled switch is no change.
   for (const isOn of [true, true]) await switchTo(isOn, asAdmin(account));
   for (let count = 0; count < 2; count++) await reveal(id, asAdmin(account));
   await switchTo(false, asAdmin(account));

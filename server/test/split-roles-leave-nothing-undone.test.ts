@@ -24,7 +24,7 @@ it.for(["dispatcher", "maintenance"])(
   },
 );
 
-it("metrics tell the roles of a process, so that a sum of 0 shows one that nobody has", async ({
+it("metrics show the roles of a process, so that a sum of 0 reveals a role that no process has", async ({
   newNode,
 }) => {
   const started = newNode({ POSTRIDER_ROLES: "api,dispatcher" });

@@ -5,7 +5,7 @@ import { answerOk, isSignedWith, type Received } from "./support/receiver.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
 
 const it = sharedServiceTest()
-  /** A target with a path of its own at the receiver. */
+  /** Creates a target with its own path at the receiver. */
   .extend(
     "newTarget",
     file,
@@ -39,7 +39,7 @@ const it = sharedServiceTest()
 let targetCount = 0;
 
 describe("a delivery", () => {
-  it("is signed as Standard Webhooks says, and is about the accepted item", async ({ deliver }) => {
+  it("is signed as Standard Webhooks requires, and contains the accepted item", async ({ deliver }) => {
     const beforeSeconds = Math.floor(Date.now() / 1000);
     const { id, received, secret } = await deliver('{"event_type":"order.created","n":1}');
     expect(isSignedWith(secret, received)).toBe(true);
@@ -61,7 +61,7 @@ describe("a delivery", () => {
     expect(isSignedWith(another, received)).toBe(false);
   });
 
-  it("carries the event type of the body before that of the header, and the correlation id", async ({
+  it("has the event type of the body rather than that of the header, and the correlation id", async ({
     deliver,
   }) => {
     const headers = { "x-event-type": "from.header", "x-correlation-id": "order-7" };
@@ -80,7 +80,7 @@ describe("a delivery", () => {
     expect(none.received.headers).not.toHaveProperty("x-correlation-id");
   });
 
-  it("hands nothing of the sender's on: no credential, no key", async ({ deliver, account }) => {
+  it("contains no credential or key of the sender", async ({ deliver, account }) => {
     const { received } = await deliver("{}", { "idempotency-key": "order-7-key", cookie: "a=b" });
     const raw = JSON.stringify(received.headers);
     for (const secret of [account.api_key, "ak_live_", "order-7-key", "a=b"])
@@ -106,13 +106,13 @@ describe("a delivery", () => {
     expect(isSignedWith(secret, received)).toBe(true);
   });
 
-  it("has the same id on every attempt, and a timestamp and signature of its own", async ({
+  it("has the same id on every attempt, and a new timestamp and signature", async ({
     newTarget,
     receiver,
     service,
     account,
   }) => {
-    // With 20 % of jitter, two attempts that are to be a second apart may share a timestamp.
+    // With 20 % of jitter, two attempts at an interval of one second may share a timestamp.
     const { id: targetId, path, secret } = await newTarget({ retry_interval_seconds: 2 });
     let attempts = 0;
     receiver.answer = (received, response) => {
@@ -133,7 +133,7 @@ describe("a delivery", () => {
 });
 
 describe("rotating the secret", () => {
-  it("signs with both until the previous one is deleted, at once", async ({
+  it("signs with both secrets until the previous one is deleted, which takes effect at once", async ({
     newTarget,
     service,
     account,
@@ -164,7 +164,7 @@ describe("rotating the secret", () => {
 });
 
 describe("an event_types list", () => {
-  it("lets through what it names; the rest is accepted, FILTERED and never sent", async ({
+  it("lets the listed types through; other items are accepted, FILTERED and never sent", async ({
     newTarget,
     service,
     account,

@@ -11,13 +11,15 @@ const run = promisify(execFile);
 const source = "server/src/process/cli.ts";
 const lock = "package-lock.json";
 
-it("runs the bundle while no source has changed since", async ({ onTestFinished }) => {
+it("runs the bundle when no source has changed since", async ({ onTestFinished }) => {
   const root = await newClone(onTestFinished);
   await writeBundle(root, [source, lock]);
   expect(await start(root)).toBe("bundle");
 });
 
-it("runs the sources once one has changed or is gone, or the packages have", async ({ onTestFinished }) => {
+it("runs the sources when a source was changed or removed, or the packages changed", async ({
+  onTestFinished,
+}) => {
   const root = await newClone(onTestFinished);
   await writeBundle(root, [source, lock]);
   await writeFile(join(root, lock), "{ }");
@@ -30,11 +32,11 @@ it("runs the sources once one has changed or is gone, or the packages have", asy
   expect(await start(root)).toBe("a changed source");
 });
 
-it("runs the sources where there is no bundle", async ({ onTestFinished }) => {
+it("runs the sources when there is no bundle", async ({ onTestFinished }) => {
   expect(await start(await newClone(onTestFinished))).toBe("source");
 });
 
-/** A folder like a clone of the repository, whose service prints what it was started from. */
+/** Creates a folder like a clone of the repository, whose service prints the file it was started from. */
 async function newClone(onTestFinished: (end: () => Promise<void>) => void): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), "postrider-start-"));
   onTestFinished(() => rm(root, { recursive: true, force: true }));

@@ -8,7 +8,7 @@ import { file, startedNodeTest } from "./support/fixtures.ts";
 import { countRows } from "./support/unseenRows.ts";
 
 const it = startedNodeTest({
-  // Folding is left to the tests.
+  // The tests do the folding.
   POSTRIDER_ROLES: "api,dispatcher",
 })
   .extend(
@@ -53,7 +53,7 @@ it.beforeAll(({ receiver }) => {
 const took = { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any(Number) };
 
 describe("the statistics of a target", () => {
-  it("have what was accepted and delivered as soon as that is so, folded or not", async ({
+  it("count accepted and delivered items at once, folded or not", async ({
     workspace: { newTarget, send, settled },
     totalsOf,
     expectTotals,
@@ -84,7 +84,7 @@ describe("the statistics of a target", () => {
     expect(p99).toBeLessThan(60_000);
   });
 
-  it("have the items of publications, of each target and of all, folded or not", async ({
+  it("count the items of publications, of each target and in total, folded or not", async ({
     node,
     receiver,
     askStats,
@@ -95,7 +95,7 @@ describe("the statistics of a target", () => {
     await node.call("PUT", "/api/v1/customers/many", { key, body: {} });
     const fields = { customer_uid: "many" };
     const targets: { id: string }[] = [];
-    // More than have room in one row of what is still to be folded.
+    // More targets than fit in one row of unfolded activity.
     for (let n = 0; n < 70; n++) {
       const target = await createWebhookTarget(node, owner, `${receiver.url}/200`, fields);
       await node.call("PATCH", `/api/v1/targets/${target.id}`, { key, body: { enabled: false } });
@@ -116,7 +116,7 @@ describe("the statistics of a target", () => {
     expect(await countRows(node.pool, "published_activity")).toBe(0);
   });
 
-  it("have each attempt that is followed by another, and each last one that failed", async ({
+  it("count each attempt that is followed by another as a retry, and each last failed one as a failure", async ({
     workspace: { newTarget, send, settled },
     receiver,
     expectTotals,
@@ -127,7 +127,7 @@ describe("the statistics of a target", () => {
     await expectTotals(targetId, [1, 0, 1, 1]);
   });
 
-  it("count a replay as accepted, and an item that is filtered", async ({
+  it("count a replay as accepted, and a filtered item too", async ({
     workspace: { call, newTarget, send, settled },
     expectTotals,
   }) => {
@@ -140,7 +140,7 @@ describe("the statistics of a target", () => {
     await expectTotals(targetId, [3, 2, 0, 0]);
   });
 
-  it("of a mailbox have what was acknowledged as delivered", async ({
+  it("count acknowledged messages of a mailbox as delivered", async ({
     workspace: { account, call, send },
     node,
     totalsOf,
@@ -160,7 +160,7 @@ describe("the statistics of a target", () => {
 });
 
 describe("the statistics of a workspace", () => {
-  it("are the sums over its targets, deleted ones among them, and nobody else's", async ({
+  it("are the sums over its targets, including deleted ones, and no other organization's", async ({
     node,
     receiver,
     askStats,
@@ -198,7 +198,7 @@ describe("the statistics of a workspace", () => {
     });
   });
 
-  it("have nothing for what is no target", async ({ askStats }) => {
+  it("are empty for an unknown target", async ({ askStats }) => {
     for (const id of ["x", "0".repeat(32), "%00"]) {
       expect((await askStats(`?target_id=${id}`)).body).toMatchObject({ points: [] });
     }

@@ -13,8 +13,9 @@ import { storeOrganization, storeTarget } from "./support/storedItems.ts";
 import { tuplesRead } from "./support/tuplesRead.ts";
 
 /*
- * The database pages that statistics and health read: no full scan of a table, and no more pages than an answer needs. Many
- * targets were busy for as long as steps are kept, one has a large backlog, and a mailbox has many leased and dead messages.
+ * The database pages that statistics and health read: no full scan of a table, and no more pages than an answer
+ * needs. Many targets were busy for as long as steps are kept, one has a large backlog, and a mailbox has many
+ * leased and dead messages.
  */
 
 const orgId = newId(3, Date.now());
@@ -23,7 +24,7 @@ const mailboxId = newId(3, Date.now());
 const nowSeconds = Math.floor(Date.now() / 1000);
 
 const it = databaseTest({ poolSize: 1 })
-  /** Runs a read with EXPLAIN before each of its statements, and gives their plans. */
+  /** Runs a read with EXPLAIN before each of its statements, and returns their plans. */
   .extend(
     "plansOf",
     file,
@@ -73,7 +74,7 @@ it.beforeAll(async ({ pool }) => {
   );
 });
 
-/** 15,000 messages that are claimed, and as many dead ones. */
+/** 15,000 claimed messages, and as many dead ones. */
 async function storeMessages(pool: pg.Pool): Promise<void> {
   await ensurePartitions(pool, Date.now());
   const ids = `
@@ -107,7 +108,7 @@ it.for(stepsKept.flatMap(({ seconds: step }) => [targetId, undefined].map((targe
     const { points, totals } = await readStats(pool, { orgId, targetId: target }, range);
     expect(points).toHaveLength(1_500);
     expect(totals).toMatchObject({ delivered: 13_500, latency_ms: { p50: 7 } });
-    // Each as an entry of the index and as a row, once for itself and once for the totals.
+    // Each step is read as an index entry and as a row, once for the points and once for the totals.
     expect((await tuplesRead(pool, "activity_steps")) - before).toBeLessThanOrEqual(4 * 1_500);
   },
 );
@@ -122,7 +123,7 @@ it("health counts a backlog up to its bound", async ({ plansOf }) => {
   expect(blocksOf(plans)).toBeLessThan(6_000);
 });
 
-it("a backlog of items that came together is counted whole", async ({ pool }) => {
+it("a backlog of items that share rows is counted completely", async ({ pool }) => {
   const together = newId(3, Date.now());
   await storeTarget(pool, orgId, { id: together });
   await pool.query(
@@ -144,7 +145,7 @@ it.for([
   { name: "statistics", bounds: statsBounds, mostBlocks: 25_000 },
   { name: "health", bounds: healthBounds, mostBlocks: 10_000 },
 ])(
-  "a mailbox's $name count what is leased and dead up to their bounds",
+  "a mailbox's $name count leased and dead messages up to their bounds",
   async ({ bounds, mostBlocks }, { plansOf }) => {
     const plans = await plansOf(async (watched) => {
       const deps = { pool: watched, retentionMs: 90 * dayMs };

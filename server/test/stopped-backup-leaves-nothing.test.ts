@@ -43,7 +43,7 @@ it.for(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   },
 );
 
-it("a backup that cannot be written names its file, not the draft, and says why", async () => {
+it("a backup that cannot be written names its final file and the reason", async () => {
   const env = { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey };
   const long = "b".repeat(250);
   for (const [path, reason] of [

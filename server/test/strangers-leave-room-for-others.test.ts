@@ -46,16 +46,16 @@ describe("/metrics with a token", () => {
 });
 
 describe("a body", () => {
-  it("over 64 KiB is not read for a key that nobody has", async ({ newSender, service }) => {
+  it("over 64 KiB is not read for an unknown key", async ({ newSender, service }) => {
     const { mailbox } = await newSender();
     const client = await pipeline(service.port, headOf(mailbox, plainKey, 200_000));
-    // Answered before a byte of it was sent.
+    // Answered before a byte of the body was sent.
     await until(client.statuses, (statuses) => statuses.length === 1);
     expect(client.statuses()).toEqual([401]);
     expect(client.text()).toMatch(/connection: close/i);
   });
 
-  it("of a key that was revoked a moment ago is not read either", async ({ newSender, service }) => {
+  it("is not read for a key that was just revoked", async ({ newSender, service }) => {
     const { mailbox, session_token: session, api_key: key } = await newSender();
     const { body: second } = await service.call("POST", "/api/v1/keys", { session, body: { name: "2" } });
     const accepted = await service.call("POST", `/t/${mailbox}`, { key: second.key, body: {} });
@@ -66,7 +66,7 @@ describe("a body", () => {
     expect(client.statuses()).toEqual([401]);
   });
 
-  it("past what one organization may hold gets 503, while another's is taken, and all is given back", async ({
+  it("beyond one organization's share of memory gets 503, while another organization's is accepted, and all memory is released", async ({
     newSender,
     service,
     metric,
@@ -84,7 +84,7 @@ describe("a body", () => {
       (found) => found.length > 0,
     );
     expect(refused[0]!.text()).toMatch(/^retry-after: \d+\r$/im);
-    // Half of what there is.
+    // Half of the memory for bodies.
     expect(await metric("postrider_http_body_bytes")).toBeLessThanOrEqual(2 * maxBodyBytes);
     const payload = `"${"x".repeat(200_000)}"`;
     const answer = await service.call("POST", `/t/${other.mailbox}`, { key: other.api_key, payload });
@@ -98,7 +98,7 @@ describe("a body", () => {
 });
 
 describe("connections", () => {
-  it("that say nothing do not keep others out", async ({ newSender, service, metric }) => {
+  it("without requests do not keep other clients out", async ({ newSender, service, metric }) => {
     const { mailbox, api_key: key } = await newSender();
     const idle: Pipeline[] = [];
     for (let count = 0; count < 2 * maxConnections; count++) idle.push(await pipeline(service.port, ""));
@@ -106,12 +106,12 @@ describe("connections", () => {
     await until(client.statuses, (statuses) => statuses.length === 1);
     expect(client.statuses()).toEqual([202]);
     expect(await metric("postrider_http_connections")).toBeLessThanOrEqual(maxConnections);
-    // The oldest made room.
+    // The oldest connection was closed to make room.
     await idle[0]!.closed;
     for (const one of idle) one.socket.destroy();
   });
 
-  it("of one organization end with their answer when it has more than are left", async ({
+  it("of one organization are closed after their answers when it has more than its share", async ({
     newSender,
     service,
   }) => {

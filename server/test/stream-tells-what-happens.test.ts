@@ -18,7 +18,7 @@ const it = startedNodeTest()
     onCleanup(() => failing.stop());
     return failing;
   })
-  // Only the first delivers, so that who sees what is certain.
+  // Only the first node delivers, so that the sender of each event is known.
   .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
   .extend("urls", file, async ({ node, other }) => [await node.listen(), await other.listen()] as const)
   .extend(
@@ -50,7 +50,7 @@ function of(event: string, id: string): (told: Told) => boolean {
 }
 
 describe("a stream", () => {
-  it("tells of an item, its attempt and its target, with a key or a session", async ({
+  it("reports an item, its attempt and its target, with a key or a session", async ({
     own: { account },
     node,
     follow,
@@ -84,7 +84,7 @@ describe("a stream", () => {
     }
   });
 
-  it("tells when a failed attempt is repeated", async ({ own: { account }, node, failing, follow }) => {
+  it("reports when a failed attempt is repeated", async ({ own: { account }, node, failing, follow }) => {
     const target = await createWebhookTarget(node, account, failing.url);
     const stream = await follow(account, { query: "?types=attempt" });
     const id = await sendItem(node, account, target.id);
@@ -94,7 +94,7 @@ describe("a stream", () => {
     expect(stream.told.filter(({ event }) => event !== "attempt")).toEqual([]);
   });
 
-  it("tells when a target's circuit opens, once that can be read", async ({
+  it("reports a target's open circuit once it can be read", async ({
     own: { account },
     node,
     other,
@@ -107,7 +107,7 @@ describe("a stream", () => {
     let seen = 0;
     await until(
       async () => {
-        // The health is read when there is news of the target, and only then.
+        // The health is read only after an event about the target.
         if (stream.told.length === seen) return undefined;
         seen = stream.told.length;
         const path = `/api/v1/targets/${target.id}/health`;
@@ -118,7 +118,10 @@ describe("a stream", () => {
     expect(stream.told.every(of("target", target.id))).toBe(true);
   });
 
-  it("tells of mailboxes as messages come, are claimed and acknowledged", async ({ node, follow }) => {
+  it("reports messages of mailboxes that arrive, are claimed and are acknowledged", async ({
+    node,
+    follow,
+  }) => {
     const box = await createMailbox(node);
     const stream = await follow(box.account, { query: "?types=mailbox" });
     await box.send({});
@@ -139,7 +142,7 @@ describe("a stream", () => {
     expect(stream.told.every(of("mailbox", box.id))).toBe(true);
   });
 
-  it("tells nothing of another organization", async ({ node, follow, receiver }) => {
+  it("reports nothing of another organization", async ({ node, follow, receiver }) => {
     const [account, stranger] = [await signUp(node), await signUp(node)];
     const [stream, strangers] = [await follow(account), await follow(stranger)];
     const target = await createWebhookTarget(node, account, receiver.url);
@@ -150,10 +153,15 @@ describe("a stream", () => {
     expect(strangers.told.map(({ data }) => data.id)).toEqual([own.id]);
   });
 
-  it("on another node tells what this one does", async ({ own: { account }, node, receiver, follow }) => {
+  it("on another node reports the changes of this node", async ({
+    own: { account },
+    node,
+    receiver,
+    follow,
+  }) => {
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account, { at: 1 });
-    // The node that delivers hears of the stream within a second; what came before is not told.
+    // The delivering node learns of the stream within a second; earlier changes are not sent.
     const isTold = (): boolean => stream.told.some(({ event }) => event === "attempt");
     await until(async () => {
       await sendItem(node, account, target.id);
@@ -162,7 +170,7 @@ describe("a stream", () => {
     expect(stream.told.map(({ data }) => data.target_id)).toContain(target.id);
   });
 
-  it("tells of the items that a replay of a publication makes", async ({
+  it("reports the items created by a replay of a publication", async ({
     own: { account },
     node,
     failing,
@@ -184,7 +192,7 @@ describe("a stream", () => {
     }
   });
 
-  it("tells of the item that an agent's result becomes", async ({
+  it("reports the item created from an agent's result", async ({
     own: { account },
     node,
     follow,
@@ -211,7 +219,7 @@ describe("a stream", () => {
     }
   });
 
-  it("tells numbers in place of items when there are too many", async ({
+  it("reports numbers instead of items when there are too many", async ({
     own: { account },
     node,
     receiver,
@@ -242,8 +250,8 @@ describe("a stream", () => {
   }
 });
 
-describe("a stream that comes back", () => {
-  it("goes on where it broke", async ({ own: { account }, node, receiver, follow }) => {
+describe("a stream that reconnects", () => {
+  it("continues after the last event it received", async ({ own: { account }, node, receiver, follow }) => {
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account);
     const before = await sendItem(node, account, target.id);
@@ -257,14 +265,14 @@ describe("a stream that comes back", () => {
     expect(again.told.some(({ event }) => event === "reset")).toBe(false);
   });
 
-  it("is told to read again when what it missed is not known", async ({ own: { account }, follow }) => {
+  it("is told to reload when the missed events are unknown", async ({ own: { account }, follow }) => {
     const stream = await follow(account, { lastId: "1700000000000-0123abcd" });
     expect((await stream.next(({ event }) => event === "reset")).data).toEqual({ reason: "unknown" });
   });
 });
 
-describe("the client that follows", () => {
-  it("goes on where its connection was cut, and says so when the service was started anew meanwhile", async ({
+describe("the SDK's stream client", () => {
+  it("reconnects after a lost connection, and reports when the service was restarted meanwhile", async ({
     own: { account },
     node,
     receiver,
@@ -292,7 +300,7 @@ describe("the client that follows", () => {
     })();
     const isSeen = (id: string): boolean =>
       seen.some(({ type, data }) => type === "attempt" && data.event_id === id);
-    // Whether the stream is open is not to be seen from here.
+    // The test cannot see whether the stream is open yet.
     await until(async () => {
       await sendItem(node, account, target.id);
       return seen.length > 0;
@@ -322,7 +330,7 @@ describe("the client that follows", () => {
 });
 
 describe("the end of a stream", () => {
-  it("comes at once when its key is revoked on another node, and nothing is told after", async ({
+  it("comes at once when its key is revoked on another node, and nothing is sent afterwards", async ({
     own: { account },
     node,
     receiver,
@@ -343,7 +351,7 @@ describe("the end of a stream", () => {
     expect(stream.told.some(of("item", id))).toBe(false);
   });
 
-  it("comes when its session logs out", async ({ own: { account }, follow, other }) => {
+  it("comes when its session is logged out", async ({ own: { account }, follow, other }) => {
     const stream = await follow(account, { session: true });
     await other.call("POST", "/api/v1/auth/logout", { session: account.session_token });
     await until(() => stream.hasEnded(), Boolean);
@@ -360,13 +368,9 @@ describe("the end of a stream", () => {
   });
 });
 
-it("a stream that is only asked for its headers is not open afterwards", async ({
-  own: { account },
-  urls,
-  follow,
-}) => {
+it("a HEAD request does not leave a stream open", async ({ own: { account }, urls, follow }) => {
   const headers = { authorization: `Bearer ${account.api_key}` };
-  // More than an organization may have at a time.
+  // More requests than the streams that an organization may have at a time.
   for (let n = 0; n < 201; n++) {
     const { status } = await fetch(`${urls[0]}/api/v1/stream`, { method: "HEAD", headers });
     expect(status).toBe(200);
@@ -374,7 +378,7 @@ it("a stream that is only asked for its headers is not open afterwards", async (
   expect((await follow(account)).status).toBe(200);
 });
 
-describe("what is refused", () => {
+describe("a stream is refused", () => {
   it.for<[string, number, string | RegExp]>([
     ["?types=item,orders", 400, /types: "orders" is none of/],
     ["?types=", 400, /types/],
@@ -385,7 +389,7 @@ describe("what is refused", () => {
     expect(answer.body.error).toMatch(message);
   });
 
-  it("a Last-Event-ID that is none", async ({ node }) => {
+  it("with an invalid Last-Event-ID", async ({ node }) => {
     const { api_key: key } = await signUp(node);
     const headers = { "last-event-id": "abc" };
     expect((await node.call("GET", "/api/v1/stream", { key, headers })).status).toBe(400);

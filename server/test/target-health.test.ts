@@ -6,7 +6,7 @@ import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedStartedNodeTest()
-  /** Another process, which sends nothing: what it says of circuits it has from the first. */
+  /** Another process, which sends nothing: it learns of circuits from the first process. */
   .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
   .extend(
     "health",
@@ -25,7 +25,7 @@ it.beforeEach(({ receiver }) => {
 
 const seconds = expect.closeTo(Date.now() / 1000, -3);
 
-it("of a target that nothing was sent to is blank, and of one that answers well", async ({
+it("of an unused target has no values, and of a target that answers has values", async ({
   node,
   account,
   receiver,
@@ -58,7 +58,7 @@ it("of a target that nothing was sent to is blank, and of one that answers well"
   expect(well).toEqual({ ...blank, success_rate_24h: 1, last_attempt_at: seconds, last_success_at: seconds });
 });
 
-it("has an open circuit on every node while the target fails steadily, and a closed one once it answers", async ({
+it("shows an open circuit on every node while the target fails steadily, and a closed one once it answers", async ({
   receiver,
   node,
   account,
@@ -87,7 +87,7 @@ it("has an open circuit on every node while the target fails steadily, and a clo
   expect(closed).toMatchObject({ failing_since: null, last_success_at: seconds });
 });
 
-it("counts what is under way, and what is held while the target is disabled", async ({
+it("counts requests under way, and held items while the target is disabled", async ({
   account,
   receiver,
   node,
@@ -113,7 +113,7 @@ it("counts what is under way, and what is held while the target is disabled", as
   expect(held.oldest_due_seconds).toBeGreaterThanOrEqual(0);
 });
 
-it("of a mailbox has what its stats have", async ({ account, node, health }) => {
+it("of a mailbox contains its statistics", async ({ account, node, health }) => {
   const key = account.api_key;
   const body = { kind: "mailbox", name: "box" };
   const { id } = (await node.call("POST", "/api/v1/targets", { key, body })).body;
@@ -131,7 +131,7 @@ it("of a mailbox has what its stats have", async ({ account, node, health }) => 
   expect(await health(id)).not.toHaveProperty("circuit");
 });
 
-it("is nobody else's", async ({ node, account, receiver }) => {
+it("is not visible to other organizations", async ({ node, account, receiver }) => {
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/mine`);
   const stranger = await signUp(node);
   for (const path of [id, "0".repeat(32), "x", "%00"]) {

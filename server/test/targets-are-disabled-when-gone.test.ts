@@ -29,7 +29,7 @@ it.beforeAll(({ receiver }) => {
   };
 });
 
-it("410 Gone fails the item at once, disables the target with the reason on it, and holds what comes", async ({
+it("410 Gone fails the item at once, disables the target with the reason on it, and holds later items", async ({
   service,
   account,
   receiver,
@@ -41,7 +41,7 @@ it("410 Gone fails the item at once, disables the target with the reason on it, 
   const id = await sendItem(service, account, target.id);
   await isDisabled(target.id);
   expect((await readTarget(target.id)).disabled_reason).toContain("410 Gone");
-  // The target's health is noted at once, an attempt with others a moment later.
+  // The target's health is recorded at once, an attempt together with others a moment later.
   await settled(id, "FAILED");
   const { delivery_attempts: attempts } = await readEvent(service, account, id);
   expect(attempts).toMatchObject([{ status_code: 410, error: expect.stringContaining("410") }]);
@@ -60,7 +60,7 @@ it("410 Gone fails the item at once, disables the target with the reason on it, 
   expect((await readEvent(service, account, held)).event.status).toBe("QUEUED");
 });
 
-it("410 Gone holds what else waits: it is sent when the owner enables the target again", async ({
+it("410 Gone holds the other waiting items: they are sent when the owner enables the target again", async ({
   service,
   account,
   receiver,
@@ -86,7 +86,7 @@ it("410 Gone holds what else waits: it is sent when the owner enables the target
   });
   const events = await listEvents(service, account, `target_id=${target.id}`);
   expect(events.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-  // Attempts that were under way got the 410, too.
+  // Attempts that were under way got a 410, too.
   expect(new Set(events.map(({ status }) => status))).toEqual(new Set(["FAILED", "DELIVERED"]));
 });
 
@@ -111,7 +111,7 @@ it("a target that failed every attempt for five days is disabled with the reason
   await settled(id, "RETRYING");
 });
 
-it("one success within the five days counts from the beginning", async ({
+it("after one success within the five days, the count starts again", async ({
   service,
   account,
   receiver,
@@ -136,7 +136,7 @@ it("one success within the five days counts from the beginning", async ({
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
 });
 
-it("a receiver that only asks for time is not disabled for it", async ({
+it("a receiver that only asks to retry later is not disabled", async ({
   service,
   account,
   receiver,

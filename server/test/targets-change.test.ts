@@ -35,7 +35,7 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
       (id: string): Promise<number> =>
         versionOfTarget(node.pool, id),
   )
-  /** Puts deliveries in line that were tried `attempts` times and are due `inMs` from now. */
+  /** Stores waiting deliveries that were tried `attempts` times and are due `inMs` from now. */
   .extend(
     "storeWaiting",
     file,
@@ -62,7 +62,7 @@ describe("a change", () => {
     ["max_retries", 0],
     ["retry_interval_seconds", 7],
   ] as const)(
-    "of %s to %j leaves the rest, and every node learns of it",
+    "of %s to %j keeps the other fields, and every node sees it",
     async ([field, value], { targetOf, node, read, versionOf, patch }) => {
       const id = await targetOf("webhook");
       await makeOlder(node.pool, 86_400, "targets", { id });
@@ -98,7 +98,7 @@ describe("a change", () => {
     ["result_target_id", null],
     ["agent_card_url", "https://8.8.8.8"],
   ] as const)(
-    "of a mailbox's %s, which it does not have, is 400 and changes nothing",
+    "of a mailbox's %s, a field that mailboxes lack, is 400 and changes nothing",
     async ([field, value], { targetOf, read, patch }) => {
       const id = await targetOf("mailbox");
       const before = await read(id);
@@ -112,7 +112,7 @@ describe("a change", () => {
 });
 
 describe("enabling a target again", () => {
-  it("clears its record and gives everything that waits the full schedule, at once", async ({
+  it("clears its failure record and gives everything that waits the full schedule, at once", async ({
     targetOf,
     node,
     read,
@@ -123,7 +123,7 @@ describe("enabling a target again", () => {
     const id = await targetOf("webhook");
     await setDisabled(node.pool, id, "every delivery failed for 5 days");
     expect(await read(id)).toMatchObject({ disabled_reason: "every delivery failed for 5 days" });
-    // More than one chunk of those to come, and of those that are overdue.
+    // More than one chunk of deliveries that are due later, and of overdue ones.
     await storeWaiting(id, 4_500, 3, 3_600_000);
     await storeWaiting(id, 2_500, 2, -3_600_000);
     await storeWaiting(id, 100, 0, -7_200_000);
@@ -139,7 +139,7 @@ describe("enabling a target again", () => {
     expect(await read(id)).not.toHaveProperty("failing_since");
   });
 
-  it("leaves the schedule of a target that was enabled all along, and that of others", async ({
+  it("does not change the schedule of a target that was already enabled, or of other targets", async ({
     targetOf,
     storeWaiting,
     waiting,
@@ -157,7 +157,7 @@ describe("enabling a target again", () => {
     expect((await waiting(id)).map((row) => row.schedule_attempts)).toEqual([0, 0, 0]);
   });
 
-  it("has its answer say how many wait", async ({ targetOf, patch, storeWaiting }) => {
+  it("returns the number of waiting items", async ({ targetOf, patch, storeWaiting }) => {
     const id = await targetOf("webhook");
     await patch(id, { enabled: false });
     await storeWaiting(id, 3, 2, 3_600_000);

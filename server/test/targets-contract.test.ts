@@ -31,7 +31,7 @@ const refusedAddress =
   "url points to an address that is not allowed: POSTRIDER_ALLOWED_NETWORKS exempts networks";
 const webhook = { kind: "webhook", name: "orders", url: "https://8.8.8.8/hooks" };
 
-/** The fields that a new target of any kind is answered with. */
+/** The fields in the answer for a new target of any kind. */
 const ofEveryKind = {
   id: expect.stringMatching(/^[0-9a-f]{32}$/),
   description: "",
@@ -42,7 +42,7 @@ const ofEveryKind = {
 };
 
 describe("a webhook target", () => {
-  it("is created with its secret, and shown without it ever after", async ({ target, account, node }) => {
+  it("is created with its secret, and shown without it afterwards", async ({ target, account, node }) => {
     expect(target).toEqual({
       ...ofEveryKind,
       kind: "webhook",
@@ -83,7 +83,7 @@ describe("a webhook target", () => {
     expect(await created({ ...webhook, ...most })).toMatchObject(most);
   });
 
-  it("is disabled from its creation on if that is asked for", async ({ create, created, account, node }) => {
+  it("is created disabled on request", async ({ create, created, account, node }) => {
     const off = { ...webhook, enabled: false };
     const target = await created(off);
     expect(target.enabled).toBe(false);
@@ -100,7 +100,7 @@ describe("a webhook target", () => {
     });
   });
 
-  it("stores its secret sealed", async ({ created, node }) => {
+  it("stores its secret encrypted", async ({ created, node }) => {
     const text = String((await created(webhook))["secret"]).slice("whsec_".length);
     for (const secret of [text, Buffer.from(text, "base64")])
       expect(await placesOfText(node.pool, secret)).toEqual([]);
@@ -120,7 +120,7 @@ describe("a mailbox", () => {
 });
 
 describe("the list", () => {
-  it("has every kind, oldest first, and nobody else's", async ({ node, created }) => {
+  it("has targets of every kind, oldest first, and no other organization's", async ({ node, created }) => {
     const owner = await signUp(node);
     expect((await node.call("GET", "/api/v1/targets", { key: owner.api_key })).body).toEqual({ targets: [] });
     const first = await created(webhook, owner);
@@ -198,7 +198,7 @@ describe("creation refuses with 400", () => {
   });
 });
 
-it("a workspace has at most 10,000 targets, however many are created at once", async ({ node, create }) => {
+it("a workspace has at most 10,000 targets, also with simultaneous creations", async ({ node, create }) => {
   const owner = await signUp(node);
   await storeMailboxTargets(node.pool, owner.user.org_id, 9_998);
   const answers = await Promise.all(Array.from({ length: 6 }, () => create(webhook, owner)));
@@ -209,7 +209,7 @@ it("a workspace has at most 10,000 targets, however many are created at once", a
 });
 
 describe("another organization's target", () => {
-  it("does not exist, on any route, and stays as it is", async ({ target, node, account, neighbour }) => {
+  it("is not found on any route, and stays unchanged", async ({ target, node, account, neighbour }) => {
     const before = await node.call("GET", `/api/v1/targets/${target.id}`, {
       key: account.api_key,
     });
@@ -236,7 +236,7 @@ describe("another organization's target", () => {
 });
 
 describe("rotation", () => {
-  it("gives a new secret once, and says that one is in progress until the previous is deleted", async ({
+  it("returns a new secret once, and shows that a rotation is in progress until the previous secret is deleted", async ({
     target,
     account,
     node,
@@ -261,7 +261,7 @@ describe("rotation", () => {
     });
   });
 
-  it("to a secret of the caller's own can be repeated: the previous secret goes on signing", async ({
+  it("to a secret of the caller can be repeated, and the previous secret still signs", async ({
     target,
     account,
     node,
@@ -281,7 +281,7 @@ describe("rotation", () => {
     );
   });
 
-  it("and refresh answer 400 with the kind for a target that has no such thing", async ({
+  it("and refresh answer 400 and name the kind for a target that has no secret or card", async ({
     account,
     created,
     node,

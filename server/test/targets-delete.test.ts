@@ -37,7 +37,7 @@ const it = sharedStartedNodeTest()
       },
   );
 
-it("a deleted target is gone, and what was queued for it is CANCELED at once", async ({
+it("a deleted target is not found, and its waiting items are CANCELED at once", async ({
   receiver,
   node,
   account,
@@ -65,7 +65,7 @@ it("a deleted target is gone, and what was queued for it is CANCELED at once", a
   expect((await deleteTarget(id)).status).toBe(404);
 });
 
-it("what is being delivered when its target is deleted is CANCELED for good, whatever is answered later", async ({
+it("an item that is being delivered when its target is deleted stays CANCELED, whatever the receiver answers later", async ({
   receiver,
   node,
   account,
@@ -75,14 +75,14 @@ it("what is being delivered when its target is deleted is CANCELED for good, wha
   const answers: (() => void)[] = [];
   receiver.answer = (received, response) => void answers.push(() => answerOk(received, response));
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/hanging`);
-  // The first is under way, the others wait in the node's memory for its outcome.
+  // The first item is under way, the others wait for its outcome in the node's memory.
   const events = await sendItems(node, account, id, 3);
   await receiver.arrivals(1, { path: "/hanging" });
   await deleteTarget(id);
   for (const event of events) expect(await statusOf(event)).toBe("CANCELED");
   receiver.answer = answerOk;
   for (const answer of answers) answer();
-  // An item to another target is delivered after those answers were taken in.
+  // An item of another target is delivered after those answers were processed.
   const other = await createWebhookTarget(node, account, `${receiver.url}/other`);
   const last = await sendItem(node, account, other.id);
   await until(
@@ -99,7 +99,7 @@ it("what is being delivered when its target is deleted is CANCELED for good, wha
   }
 });
 
-it("what was delivered, filtered or failed before stays as it was", async ({
+it("items that were delivered, filtered or failed before stay unchanged", async ({
   receiver,
   node,
   account,
@@ -128,19 +128,19 @@ it("what was delivered, filtered or failed before stays as it was", async ({
   ]);
 });
 
-it("a backlog is settled with its target", async ({ node, account, receiver, deleteTarget }) => {
+it("a backlog is canceled with its target", async ({ node, account, receiver, deleteTarget }) => {
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/backlog`);
   await node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body: { enabled: false } });
   await storeDueItems(node.pool, { orgId: account.user.org_id, targetId: id, count: 5_000 });
   await deleteTarget(id);
-  // A claim that meets the rows at the same moment settles them as well, and may end a little later.
+  // A concurrent claim of the rows cancels them as well, and may end a little later.
   await until(
     () => listEvents(node, account, `target_id=${id}&status=CANCELED`),
     ({ length }) => length === 5_000,
   );
 });
 
-it("the messages of a deleted mailbox are CANCELED; acknowledged ones stay so", async ({
+it("the messages of a deleted mailbox are CANCELED, except acknowledged ones", async ({
   account,
   node,
   statusOf,

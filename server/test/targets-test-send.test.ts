@@ -7,7 +7,7 @@ import { workspaceOf } from "./support/workspace.ts";
 import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import { aroundNow } from "./support/aroundNow.ts";
 
-// Each test has a workspace of its own, whose limit no other test has used.
+// Each test has its own workspace, whose rate limit no other test has used.
 const it = sharedStartedNodeTest()
   .extend(
     "send",
@@ -22,8 +22,8 @@ const it = sharedStartedNodeTest()
         (await own.call("GET", `/api/v1/targets/${id}`)).body,
   );
 
-describe("a test", () => {
-  it("is a signed delivery that says it is a test, and answers what the receiver said", async ({
+describe("a test send", () => {
+  it("is a signed delivery marked as a test, and returns the receiver's answer", async ({
     own,
     send,
     receiver,
@@ -56,7 +56,7 @@ describe("a test", () => {
     expect(JSON.parse(arrived!.body.toString())).toMatchObject({ test: true, id: answer.body.event_id });
   });
 
-  it("sends the payload and type that are given, with a session, too, and by a legacy endpoint's id", async ({
+  it("sends the given payload and type, also with a session, and by a legacy endpoint's id", async ({
     own,
     node,
     receiver,
@@ -76,7 +76,7 @@ describe("a test", () => {
     expect(isSignedWith(made.body.secret, arrived!)).toBe(true);
   });
 
-  it("is no item: nothing is stored, billed, counted or retried", async ({
+  it("is not an item: nothing is stored, billed, counted or retried", async ({
     own,
     send,
     readTarget,
@@ -103,7 +103,7 @@ describe("a test", () => {
     expect(receiver.at(path)).toHaveLength(1);
   });
 
-  it("leaves a target enabled whose receiver answers 410, and works for one that is disabled", async ({
+  it("does not disable a target whose receiver answers 410, and works for a disabled target", async ({
     own,
     send,
     readTarget,
@@ -119,7 +119,7 @@ describe("a test", () => {
     expect(await readTarget(id)).toMatchObject({ enabled: false });
   });
 
-  it("keeps to the address guard", async ({ own, newNode }) => {
+  it("is subject to the address guard", async ({ own, newNode }) => {
     const { id } = await own.newTarget();
     const strict = newNode({ POSTRIDER_ALLOWED_NETWORKS: "" });
     const answer = await strict.call("POST", `/api/v1/targets/${id}/test`, { key: own.account.api_key });
@@ -127,7 +127,7 @@ describe("a test", () => {
     expect(answer.body.attempt.error).toContain("not allowed");
   });
 
-  it("shows up at the receiver within the service", async ({ own, send, node }) => {
+  it("appears in the built-in tryout receiver", async ({ own, send, node }) => {
     const target = await createWebhookTarget(
       node,
       own.account,
@@ -140,8 +140,8 @@ describe("a test", () => {
   });
 });
 
-describe("a test is refused", () => {
-  it("for a mailbox: 400 that says what to do instead", async ({ send, node }) => {
+describe("a test send is refused", () => {
+  it("for a mailbox: 400 with an alternative", async ({ send, node }) => {
     const box = await createMailbox(node);
     const answer = await send(box.id, {}, box.account);
     expect(answer).toMatchObject({
@@ -150,13 +150,13 @@ describe("a test is refused", () => {
     });
   });
 
-  it("with a payload that the target does not take: 413", async ({ own, send }) => {
+  it("with a payload larger than the target accepts: 413", async ({ own, send }) => {
     const { id } = await own.newTarget();
     await own.call("PATCH", `/api/v1/targets/${id}`, { max_payload_bytes: 1024 });
     expect((await send(id, { payload: "x".repeat(2000) })).status).toBe(413);
   });
 
-  it("with a number that the receiver would get as another: 400, and where it is", async ({
+  it("with a number that the receiver would get changed: 400 with its position", async ({
     own,
     send,
     node,
@@ -175,7 +175,7 @@ describe("a test is refused", () => {
     expect((await send(id, { payload: { id: 9007199254740992, large: 1e300 } })).status).toBe(200);
   });
 
-  it("past ten a minute for a target and thirty for a workspace, over all nodes: 429", async ({
+  it("beyond ten a minute for a target and thirty for a workspace, over all nodes: 429", async ({
     own,
     send,
     node,

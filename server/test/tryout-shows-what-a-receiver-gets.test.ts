@@ -5,7 +5,7 @@ import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 
-// As in production: neither http nor any private network is let through.
+// As in production: neither HTTP targets nor private networks are allowed.
 const it = serviceTest({ POSTRIDER_ALLOW_HTTP_TARGETS: "false", POSTRIDER_ALLOWED_NETWORKS: "" })
   .extend(
     "targetAt",
@@ -74,7 +74,7 @@ it("shows the exact bytes and headers, whose signature any receiver would verify
   expect(event.delivery_attempts).toHaveLength(1);
 });
 
-it("answers as its URL says, so that a failure and its mending can be tried", async ({
+it("answers with the status in its URL, so that failures and repairs can be tried", async ({
   targetAt,
   send,
   received,
@@ -88,7 +88,7 @@ it("answers as its URL says, so that a failure and its mending can be tried", as
   expect(await received(target.id)).toMatchObject([{ answered: 503, signature_verified: true }]);
 });
 
-it("keeps the last fifty of a flood, all of which were delivered", async ({
+it("keeps the last fifty of many requests, all of which were delivered", async ({
   targetAt,
   send,
   settled,
@@ -126,7 +126,7 @@ it("is closed to other organizations", async ({ targetAt, service }) => {
 });
 
 it.for(["", "/", "/short", `/${"0".repeat(32)}/more`, `/${"0".repeat(32)}?answer=700`])(
-  "refuses the URL with %s after its origin, by the field's name",
+  "refuses the URL with %s after its origin, naming the field",
   async (rest, { service, account }) => {
     const answer = await service.call("POST", "/api/v1/targets", {
       key: account.api_key,
@@ -136,7 +136,7 @@ it.for(["", "/", "/short", `/${"0".repeat(32)}/more`, `/${"0".repeat(32)}?answer
   },
 );
 
-it("opens the guard for nothing else", async ({ service, account }) => {
+it("allows no other internal address", async ({ service, account }) => {
   for (const url of [
     `http://tryout.postrider.invalid/${"0".repeat(32)}`,
     `https://127.0.0.1:${service.port}/${"0".repeat(32)}`,

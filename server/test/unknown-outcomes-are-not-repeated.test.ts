@@ -6,7 +6,7 @@ import { stageTest as it } from "./support/fixtures.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
 
 it.skipIf(citusUrl !== undefined)(
-  "a target that was made although the answer was lost is not made a second time",
+  "a target created by a request whose answer was lost is not created a second time",
   async ({ database, proxy, onTestFinished }) => {
     const node = createTestNode({ ...database, connection: { url: proxy.url }, url: proxy.url });
     onTestFinished(() => node.stop());

@@ -9,13 +9,13 @@ import { until } from "./support/until.ts";
 import { countEveryRow } from "./support/unseenRows.ts";
 
 /*
- * Processes whose clocks are wrong, beside one database whose clock is right: they take nothing away, and those that are far off
- * take nothing in.
+ * Processes with wrong clocks on one database with a correct clock: they delete nothing, and those whose clock is
+ * far off accept nothing.
  */
 
 const skewClock = join(import.meta.dirname, "../../faults/src/world/skewClock.ts");
 
-/** Tables that chores fold into others, or that say who runs. */
+/** Tables that chores fold into others, and the table of processes. */
 const moving =
   /^(activity_steps|mailbox_activity|mailbox_minutes|processes|rate_limits|target_activity|usage_)/;
 
@@ -32,14 +32,14 @@ const it = serviceTest()
       return node;
     };
   })
-  /** How many rows each table has, partitions apart. An empty one of a day that is over may go. */
+  /** Number of rows of each table, without partitions. An empty partition of a past day may be dropped. */
   .extend("rows", file, ({ pool }) => async (): Promise<Record<string, number>> => {
     const counts = Object.entries(await countEveryRow(pool));
     return Object.fromEntries(counts.filter(([name, count]) => count > 0 && !moving.test(name)));
   });
 
 it.for([40, -40, 0])(
-  "chores of a process that is %i days ahead leave everything",
+  "chores of a process whose clock is %i days ahead delete nothing",
   async (days, { service, account, workspace, rows, pool, receiver }) => {
     const { call } = workspace;
     const target = await createWebhookTarget(service, account, receiver.url, { headers: { "x-a": "1" } });
@@ -60,7 +60,7 @@ it.for([40, -40, 0])(
 );
 
 describe("a process whose clock is days off", () => {
-  it("says so in its log, at /readyz and in its metrics, and refuses items until it is right", async ({
+  it("reports that in its log, at /readyz and in its metrics, and refuses items until the clock is right", async ({
     newService,
     account,
     target,
@@ -86,7 +86,7 @@ describe("a process whose clock is days off", () => {
     }
   });
 
-  it("replays nothing either", async ({ skewedNode, workspace, account, target }) => {
+  it("replays nothing", async ({ skewedNode, workspace, account, target }) => {
     const id = await workspace.send(target.id);
     await workspace.settled(id, "DELIVERED");
     const node = await skewedNode(-40 * dayMs);
@@ -112,7 +112,7 @@ it("a process whose clock is two minutes off serves, and warns", async ({ skewed
   expect(answer.status).toBe(202);
 });
 
-it("what a process holds is due at once when it is let go, whatever the process's clock says", async ({
+it("released items of a process are due at once, whatever the process's clock says", async ({
   skewedNode,
   account,
   workspace,
@@ -126,7 +126,7 @@ it("what a process holds is due at once when it is let go, whatever the process'
   await workspace.settled(id, "DELIVERED");
 });
 
-it("a process whose clock is right says nothing of it", async ({ skewedNode }) => {
+it("a process with a correct clock does not warn", async ({ skewedNode }) => {
   const node = await skewedNode(0);
   const { status, body } = await node.call("GET", "/readyz");
   expect(status).toBe(200);
