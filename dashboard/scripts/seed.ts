@@ -13,15 +13,15 @@ export interface Seeded {
   email: string;
   password: string;
   key: string;
-  /** A replay of many items. */
+  /** The id of a replay job. */
   replay: string;
-  /** A publication to the customer shop-7. */
+  /** The id of a publication to the customer shop-7. */
   publication: string;
   targets: { orders: string; ledger: string; broken: string; mailbox: string; agent?: string };
   stop(): void;
 }
 
-/** Parts of the seeded organization. */
+/** The variable parts of the seeded organization. */
 export interface SeedOptions {
   /** The card URL of an agent that does what its messages say; without it there are no handoffs. */
   agentCardUrl?: string;

@@ -11,8 +11,8 @@ export function jsonOf(text: string): unknown {
 }
 
 /**
- * The error of the text as a sentence, checked before the request; undefined for a valid text. By default, the service only
- * compares its numbers.
+ * The error of the text as a sentence, checked before the request; undefined for a valid text. `numbers` says what the
+ * service does with the numbers in it.
  */
 export function jsonProblem(
   text: string,

@@ -13,7 +13,7 @@ import type { useSelection } from "./useSelection.ts";
 interface SelectionBarProps {
   selection: ReturnType<typeof useSelection>;
   filter: ItemFilter;
-  /** The rows that are loaded. */
+  /** The loaded rows. */
   rows: readonly ItemRow[];
 }
 

@@ -14,7 +14,7 @@ export function StatusPill({ status }: { status: Status }) {
 
 interface PillProps {
   icon: LucideIcon;
-  /** The classes of its colours. */
+  /** Classes that set the colours. */
   look: string;
   meaning: string;
   children: ReactNode;

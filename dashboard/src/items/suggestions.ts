@@ -23,7 +23,7 @@ const details: Record<FilterKey, string> = {
   time: "when it was accepted",
 };
 
-/** Suggestions for the typed text: a key, a value of a key, or an id to open. */
+/** Suggestions for the typed text: keys, or values of a key. */
 export function suggestions(text: string, targets: readonly Target[]): Suggestion[] {
   const [head = "", ...rest] = text.split(":");
   const key = filterKeys.find((name) => name === head.trim().toLowerCase());

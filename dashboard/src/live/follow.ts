@@ -22,7 +22,7 @@ const staleAfter: Record<string, readonly string[]> = {
 };
 
 const refreshMs = 1000;
-/** Data of single targets is refreshed less often: with 50 targets, once a second would be load. */
+/** Data of single targets is refreshed less often: with 50 targets, a refresh every second would load the service. */
 const refreshAfterMs: Record<string, number> = { health: 5000, mailboxes: 2000, targets: 2000 };
 /** The service sends a comment every 15 s; a connection silent for longer is dead. */
 const silenceMs = 40_000;

@@ -1,6 +1,9 @@
 import { type JsonNode, parseLossless } from "./losslessJson.ts";
 
-/** Whether the service returns the numbers exactly as given, or only compares them as doubles, where rounding is acceptable. */
+/**
+ * The use of the numbers: the service returns them exactly as given, or compares them as doubles, where rounding is
+ * acceptable.
+ */
 export type Numbers = "kept" | "compared";
 
 /**

@@ -25,7 +25,7 @@ export function publicationQuery(id: string) {
 /** The targets that a publication is replayed to. */
 export type ReplayedTo = "failed" | "added";
 
-/** @throws {Problem} 410 when its payload was erased. */
+/** @throws {Problem} 410 when the publication's payload was erased. */
 export async function replayPublication(
   id: string,
   to: ReplayedTo,

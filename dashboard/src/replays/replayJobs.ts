@@ -66,7 +66,7 @@ export async function readReplay(id: string, signal: AbortSignal): Promise<Repla
   return answer(client.GET("/api/v1/replays/{id}", { params: { path: { id } }, signal }));
 }
 
-/** @throws {Problem} 409 when it is done. */
+/** @throws {Problem} 409 when the job has ended. */
 export async function cancelReplay(id: string): Promise<ReplayJob> {
   return answer(client.POST("/api/v1/replays/{id}/cancel", { params: { path: { id } } }));
 }

@@ -14,7 +14,7 @@ export function Redirect({ to, search = noSearch }: RedirectProps) {
   const navigate = useNavigate();
   useEffect(() => {
     void navigate({ to, search, replace: true });
-    // Where it leads was decided when it was first shown.
+    // The destination of the first rendering counts.
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
   return null;

@@ -67,7 +67,7 @@ function SignedIn() {
   );
 }
 
-/** How long after `g` the second key counts. */
+/** Milliseconds after `g` within which the second key counts. */
 const sequenceMs = 1500;
 
 function useShellKeys(setOver: (over: Over) => void): void {

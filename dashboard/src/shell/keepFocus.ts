@@ -12,7 +12,7 @@ export function keepFocus(): void {
     held = target instanceof HTMLElement ? target : undefined;
     left = undefined;
   };
-  // A click on nothing that can have the focus is meant to focus the body.
+  // A click beside all controls deliberately leaves the focus to the body.
   const release = (): void => {
     if (isNowhere(document.activeElement)) held = undefined;
   };

@@ -33,7 +33,7 @@ export async function reloadWhenBack(stay: () => void): Promise<void> {
       return;
     }
   } catch {
-    // The service is still away.
+    // The service is still unreachable.
   }
   stay();
 }

@@ -6,9 +6,8 @@ import type { Health } from "./health.ts";
 interface TargetHeadProps {
   target: Target;
   circuit?: Health["circuit"] | undefined;
-  /** The text under its name. */
+  /** Content below the target's name. */
   children: ReactNode;
-  /** The actions. */
   actions: ReactNode;
 }
 

@@ -27,15 +27,15 @@ export interface Kind {
   hasWebhookId: boolean;
   /** The ways to create a target of the kind. */
   choices: readonly Choice[];
-  /** The settings that not every kind has, as texts of the form. */
+  /** The kind's settings in addition to those of every kind, as texts of the form. */
   settings: readonly Setting[];
   /** The fields of these settings. */
   Settings: ComponentType<{ target: Target; form: SettingsForm }>;
-  /** The tabs of its page that not every kind has. */
+  /** The tabs of a target's page in addition to those of every kind. */
   tabs: readonly KindTab[];
   /** Commands that consume its items. */
   Consuming?: ComponentType<{ targetId: string }>;
-  /** Parts of an item's page that not every kind has. */
+  /** The sections of an item's page in addition to those of every kind. */
   ItemSections?: ComponentType<{ event: ItemEvent; attempts: readonly Attempt[] }>;
   words: {
     /** The state of an item that ended successfully, as the first word of a sentence. */
