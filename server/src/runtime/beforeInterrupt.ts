@@ -1,9 +1,9 @@
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Has `clean` run when somebody ends this process, as by Ctrl-C; the process then ends by the signal, as without it. Nothing
- * asynchronous happens any more, so `clean` is synchronous.
- * @returns what takes it back.
+ * Runs `clean` when a signal such as that of Ctrl-C ends this process; the process then ends by the same signal. `clean` must be
+ * synchronous, because the process ends directly afterwards.
+ * @returns a function that removes `clean` again.
  */
 export function beforeInterrupt(clean: (signal: NodeJS.Signals) => void): () => void {
   const listen = (signal: NodeJS.Signals): void => {

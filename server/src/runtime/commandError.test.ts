@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CommandError, exitCodeOf } from "./commandError.ts";
 
-/** As `docs/command-line.md` has them. */
+/** The exit codes as documented in `docs/command-line.md`. */
 test.each([
   [new CommandError("there is no organization nobody", "notFound"), 4],
   [new CommandError("the address has an account", "conflict"), 5],

@@ -1,7 +1,7 @@
-/** Exit codes of failed commands, the same as those of the client's commands. */
+/** Exit codes of failed commands, equal to those of the client's commands. */
 export const exitCodes = { failed: 1, usage: 2, credential: 3, notFound: 4, conflict: 5 } as const;
 
-/** Why a command ends without its work; the message is for the operator. */
+/** Why a command failed; the message is for the operator. */
 export class CommandError extends Error {
   readonly exitCode: number;
 
@@ -11,7 +11,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Unknown command or wrong arguments: the message names them, and the command line shows what there is. */
+/** Unknown command or wrong arguments. The message names them; the command line then lists the valid ones. */
 export class UsageError extends CommandError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, "usage", options);

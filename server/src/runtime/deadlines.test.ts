@@ -26,7 +26,7 @@ function item(name: string, timeoutMs: number, onExpire: () => void = () => unde
 }
 
 describe("deadlines", () => {
-  it("expire each item once, after its own time and little later", () => {
+  it("expire each item once, soon after its timeout", () => {
     deadlines.add(item("long", 1_000));
     deadlines.add(item("short", 200));
     vi.advanceTimersByTime(199);
@@ -37,7 +37,7 @@ describe("deadlines", () => {
     expect(expired).toEqual(["short", "long"]);
   });
 
-  it("leave what was removed alone, wherever in the queue it stood", () => {
+  it("never expire an item that was removed, at any position of the queue", () => {
     const items = ["first", "middle", "last"].map((name) => item(name, 100));
     for (const one of items) deadlines.add(one);
     for (const one of items) {
@@ -50,7 +50,7 @@ describe("deadlines", () => {
     expect(expired).toEqual(["later"]);
   });
 
-  it("can be changed by what expires", () => {
+  it("may be added and removed while an item expires", () => {
     const neighbour = item("neighbour", 100);
     const again: Expiring = item("again", 100, () => {
       if (expired.length === 1) deadlines.add(again);
@@ -62,7 +62,7 @@ describe("deadlines", () => {
     expect(expired).toEqual(["again", "again"]);
   });
 
-  it("keep no queue of a timeout that nothing has any more", () => {
+  it("drop the queue of a timeout that no item has any more", () => {
     const first = item("first", 123.4);
     deadlines.add(first);
     const { earlier: queue } = first.link!;
@@ -75,7 +75,7 @@ describe("deadlines", () => {
     expect(expired).toEqual(["second"]);
   });
 
-  it("run no timer while nothing waits", () => {
+  it("run no timer while no item waits", () => {
     const only = item("only", 100);
     deadlines.add(only);
     deadlines.remove(only);

@@ -1,14 +1,14 @@
-/** Something that must end in time. Its owner removes it when it has ended by itself. */
+/** An operation with a time limit. Its owner removes it if it ends before the limit. */
 export interface Expiring {
   readonly timeoutMs: number;
   expire(): void;
-  /** Its link in a queue of {@link Deadlines}, which alone writes it; null outside of one. */
+  /** Link in a queue of {@link Deadlines}, set only by that queue; null if the item is in no queue. */
   link: DeadlineLink | null;
 }
 
 export type Deadlines = ReturnType<typeof createDeadlines>;
 
-/** A link of a queue; the queue's own link holds no item and closes the ring. */
+/** A link of a queue, which is a ring. The queue's own link has no item. */
 export interface DeadlineLink {
   item: Expiring | null;
   /** On the clock of `performance.now()`. */
@@ -17,16 +17,17 @@ export interface DeadlineLink {
   later: DeadlineLink;
 }
 
-/** An item expires up to this much late. */
+/** How late an item may expire at most. */
 const tickMs = 50;
 
 /**
- * One coarse timer for all requests, instead of one each: items of equal timeout expire in the order they came, so a
- * tick looks only at the oldest of each length. The timer runs only while something waits, so an idle process sleeps.
+ * One coarse timer for all requests instead of one per request. Items with the same timeout expire in the order in which they
+ * were added, so a tick checks only the oldest item of each timeout. The timer runs only while items wait, so an idle process
+ * sleeps.
  *
- * Intrusive linked lists rather than a Set or Map: V8's hash tables point to the tables that replaced them, so an
- * outgrown one that has been promoted to the old generation keeps all later entries alive until the next major
- * collection. That made minor collections four times as long.
+ * Uses intrusive linked lists instead of a Set or Map. V8's old hash tables point to the tables that replaced them, so an
+ * outgrown table in the old generation keeps all later entries alive until the next major collection. That made minor
+ * collections four times as long.
  */
 export function createDeadlines() {
   const queues = new Map<number, DeadlineLink>();
@@ -42,7 +43,7 @@ export function createDeadlines() {
         item.expire();
       }
       if (queue.later.item !== null) startTicking();
-      // A timeout may be what was left of another one, and not come again.
+      // The timeout may have been the remainder of another one and may never occur again.
       else queues.delete(timeoutMs);
     }
   }
@@ -71,7 +72,7 @@ export function createDeadlines() {
       item.link = link;
       startTicking();
     },
-    /** Nothing happens to an item that has expired, or was never added. */
+    /** Does nothing if the item has expired or was never added. */
     remove: unlink,
   };
 }
@@ -83,7 +84,7 @@ function emptyQueue(): DeadlineLink {
   return queue;
 }
 
-/** Leaves the link pointing at nothing but itself, so that no link keeps another alive. */
+/** Removes an item's link. The link then points only to itself, so that no link keeps another alive. */
 function unlink(item: Expiring): void {
   const { link } = item;
   if (link === null) return;

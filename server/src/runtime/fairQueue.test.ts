@@ -28,7 +28,7 @@ function fill(queue: FairQueue<Thing>, owner: string, count: number, size = 1): 
 }
 
 describe("a fair queue", () => {
-  it("holds nothing of what was taken, also while more waits", async () => {
+  it("keeps no reference to a thing that was taken, even while others wait", async () => {
     const queue = queueOf({ maxBatch: 8 });
     fill(queue, "a", 20);
     const taken = queue.take().map((thing) => new WeakRef(thing));
@@ -37,7 +37,7 @@ describe("a fair queue", () => {
     expect(queue.take().map(({ number }) => number)).toEqual([8, 9, 10, 11, 12, 13, 14, 15]);
   });
 
-  it("gives everything back once, each owner's things in their order, in batches within their bounds", () => {
+  it("returns everything once, each owner's things in order, in batches within the limits", () => {
     const things = fc.array(fc.record({ owner: fc.constantFrom("a", "b", "c"), size: fc.nat(9000) }), {
       maxLength: 300,
     });
@@ -66,14 +66,14 @@ describe("a fair queue", () => {
     );
   });
 
-  it("gives an owner of few things their turn in the next batch, however many another has", () => {
+  it("serves an owner with few things in the next batch, however many another owner has", () => {
     const queue = queueOf();
     fill(queue, "many", 500);
     fill(queue, "few", 5);
     expect(queue.take().filter(({ owner }) => owner === "few")).toHaveLength(5);
   });
 
-  it("shares by size: one large thing is as many small ones", () => {
+  it("divides by size: one large thing counts as much as many small ones", () => {
     const queue = queueOf();
     fill(queue, "large", 100, 1000);
     fill(queue, "small", 400, 100);
@@ -85,7 +85,7 @@ describe("a fair queue", () => {
     expect(sizes.small / sizes.large).toBeLessThan(1.25);
   });
 
-  it("lets an owner have as much as is left, in count and in size, so that another finds room", () => {
+  it("lets an owner use at most as much room as is free, in count and size, so that other owners find room", () => {
     const byCount = queueOf({ maxCount: 100 });
     expect(fill(byCount, "first", 200)).toBe(50);
     expect(fill(byCount, "second", 200)).toBe(25);
@@ -95,7 +95,7 @@ describe("a fair queue", () => {
     expect(fill(bySize, "third", 1, 300)).toBe(0);
   });
 
-  it("that knows no owners gives one all the room", () => {
+  it("without owners gives all room to everyone", () => {
     const queue = queueOf({ ownerOf: undefined, maxCount: 100 });
     expect(fill(queue, "only", 200)).toBe(100);
   });

@@ -1,9 +1,9 @@
-/** Things that wait, each for an owner, with a bound on all of them and on what one owner may have. */
+/** Limits of a queue whose things have owners: for the whole queue and for each owner. */
 export interface FairQueueOptions<T> {
-  /** The owner of a thing. When absent, all have one owner, who may use all the room. */
+  /** Returns the owner of a thing. If absent, all things have one owner, who may use all the room. */
   ownerOf?: ((thing: T) => string) | undefined;
   sizeOf: (thing: T) => number;
-  /** The most that one batch holds: things, and their sizes together. */
+  /** Maximum number of things in one batch. */
   maxBatch: number;
   maxBatchSize: number;
   maxCount: number;
@@ -12,23 +12,23 @@ export interface FairQueueOptions<T> {
 
 interface OwnerQueue<T> {
   owner: string;
-  /** Undefined where a thing was taken, so that the list does not keep it alive. */
+  /** Removed entries become undefined, so that the list does not keep the things alive. */
   things: (T | undefined)[];
-  /** Things in front of this one were taken. */
+  /** Index of the first thing that was not taken yet. */
   next: number;
   size: number;
-  /** Its deficit counter: what it may still take in this turn. */
+  /** Deficit counter: the size that the owner may still take in this turn. */
   credit: number;
 }
 
 /**
- * A queue that gives its owners equal parts of each batch, by deficit round robin: in each turn a queue may take a
- * share of a batch's size, and what it does not use counts for its next. An owner may have as much waiting as there
- * is room left, so whatever the others have, a newcomer finds some.
+ * A queue that divides each batch equally among its owners, by deficit round robin: in each turn, an owner may take a part of a
+ * batch's size, and an unused rest is added to its next turn. An owner may have as much waiting as there is free room, so a new
+ * owner always finds some.
  */
 export class FairQueue<T> {
   readonly #options: FairQueueOptions<T>;
-  /** The owners that have something waiting, in round-robin order. */
+  /** The owners with waiting things, in round-robin order. */
   readonly #queues = new Map<string, OwnerQueue<T>>();
   readonly #turnSize: number;
   #length = 0;
@@ -43,18 +43,18 @@ export class FairQueue<T> {
     return this.#length;
   }
 
-  /** The sizes of all that waits. */
+  /** Total size of the waiting things. */
   get size(): number {
     return this.#size;
   }
 
-  /** Whether everything that waits is more than a batch, or exactly one. */
+  /** Whether the waiting things fill a batch. */
   isBatchFull(): boolean {
     const { maxBatch, maxBatchSize } = this.#options;
     return this.#length >= maxBatch || (this.#length > 1 && this.#size > maxBatchSize);
   }
 
-  /** Adds a thing behind its owner's others; false when there is no room for it. */
+  /** Adds a thing behind its owner's other things; returns false if there is no room for it. */
   push(thing: T): boolean {
     const { ownerOf, sizeOf, maxCount, maxSize } = this.#options;
     const size = sizeOf(thing);
@@ -77,7 +77,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Takes out what goes into one batch: at least one thing, when any waits. */
+  /** Removes and returns the things of one batch: at least one thing, if any waits. */
   take(): T[] {
     const batch: T[] = [];
     let room = this.#options.maxBatchSize;
@@ -90,7 +90,7 @@ export class FairQueue<T> {
     return batch;
   }
 
-  /** Takes out everything, owner by owner. */
+  /** Removes and returns all things, owner by owner. */
   takeAll(): T[] {
     const all = [...this.#queues.values()].flatMap((queue) => queue.things.slice(queue.next) as T[]);
     this.#queues.clear();
@@ -99,7 +99,7 @@ export class FairQueue<T> {
     return all;
   }
 
-  /** One turn of an owner's queue: adds the quantum to its deficit counter (`credit`), and takes what that pays for. */
+  /** Serves one turn of an owner: adds the quantum to its deficit counter (`credit`), and takes the things that this covers. */
   #takeFrom(queue: OwnerQueue<T>, batch: T[], room: number): { size: number; isFull: boolean } {
     const { sizeOf, maxBatch } = this.#options;
     const isAlone = this.#queues.size === 1;
@@ -128,9 +128,11 @@ export class FairQueue<T> {
   }
 }
 
-/** The quantum, in the smallest things: an owner with few waits for few of another's. */
+/**
+ * The quantum as a number of the smallest things. It limits how many things of another owner an owner with few things waits for.
+ */
 const thingsPerTurn = 8;
-/** Past so many taken things a queue's list is copied. */
+/** Number of taken entries above which a queue's list is copied. */
 const maxTaken = 1024;
 
 function withoutTaken<T>(queue: OwnerQueue<T>): OwnerQueue<T> {

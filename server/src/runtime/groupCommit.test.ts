@@ -4,7 +4,7 @@ import { GroupCommit, NotBegunError, QueueFullError } from "./groupCommit.ts";
 import { afterImmediates, controlled } from "../../test/support/controlledGroupCommit.ts";
 
 describe("a group commit", () => {
-  it("gives each caller its own result, in whatever batches the pieces end up", async () => {
+  it("gives each caller its own result, whatever batch its piece is in", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 1_000 }), { minLength: 1, maxLength: 200 }),
@@ -35,7 +35,7 @@ describe("a group commit", () => {
     );
   });
 
-  it("forms the next batch while one commits, and starts a second only when it is full", async () => {
+  it("gathers the next batch while one commits, and starts a second one at once only if it is full", async () => {
     const { commits, runs, begun } = controlled({ maxBatch: 42 });
     const first = commits.add(1);
     await begun(1);
@@ -52,7 +52,7 @@ describe("a group commit", () => {
     await Promise.all([first, ...few, ...many]);
   });
 
-  it("lets three batches overlap while what waits fills one by its bytes", async () => {
+  it("lets three batches overlap while the waiting work fills one by its bytes", async () => {
     const { commits, runs, begun } = controlled({ sizeOf: () => 400, maxQueuedBytes: 100_000 });
     const all = Array.from({ length: 20 }, (_, index) => commits.add(index));
     await begun(3);
@@ -69,7 +69,7 @@ describe("a group commit", () => {
     expect(await Promise.all(all)).toEqual(all.map((_, index) => index * 2));
   });
 
-  it("gathers work that nobody waits for, until there is enough of it", async () => {
+  it("gathers work that no caller waits for until there is enough", async () => {
     const { commits, runs, begun } = controlled({ gather: { count: 3, ms: 600_000 } });
     const few = [1, 2].map((work) => commits.add(work));
     await new Promise((resolve) => setImmediate(resolve));
@@ -81,7 +81,7 @@ describe("a group commit", () => {
     expect(await Promise.all([...few, third])).toEqual([2, 4, 6]);
   });
 
-  it("gathers no longer than it may, and not at all once it is to be drained", async () => {
+  it("gathers no longer than allowed, and not at all while it is drained", async () => {
     const { commits, runs, begun } = controlled({ gather: { count: 3, ms: 1 } });
     const first = commits.add(1);
     await begun(1);
@@ -119,7 +119,7 @@ describe("a group commit", () => {
     ]);
     runs[1]!.commit();
     expect(await Promise.all(results)).toEqual([2, 4, 6, 8, 10]);
-    // The next batch gathers from its own first piece on.
+    // The next batch gathers from the time of its own first piece.
     results.push(commits.add(6), commits.add(7), commits.add(8));
     vi.advanceTimersByTime(19);
     await afterImmediates();
@@ -131,7 +131,7 @@ describe("a group commit", () => {
     await Promise.all(results);
   });
 
-  it("fails the piece that is at fault, and none of its neighbours", async () => {
+  it("fails only the faulty piece and none of its neighbours", async () => {
     const commits = new GroupCommit<number, number>({
       run: (batch) =>
         batch.includes(13)
@@ -150,7 +150,7 @@ describe("a group commit", () => {
     );
   });
 
-  it("fails the whole batch when the database is at fault: nobody knows what was committed", async () => {
+  it("fails the whole batch on a database error, because it is unknown what was committed", async () => {
     const { commits, runs, begun } = controlled();
     const both = Promise.allSettled([commits.add(1), commits.add(2)]);
     await begun(1);
@@ -159,7 +159,7 @@ describe("a group commit", () => {
     expect(runs).toHaveLength(1);
   });
 
-  it("fails those who waited for a batch in vain, and begins anew with who comes later", async () => {
+  it("fails the work that waits behind a failed batch, and accepts new work", async () => {
     const { commits, runs, begun } = controlled({
       isHopeless: (error) => (error as Error).message === "no answer",
     });
@@ -177,7 +177,7 @@ describe("a group commit", () => {
     expect(commits.pending()).toBe(0);
   });
 
-  it("starts a second batch beside the first when the rest would not fit", async () => {
+  it("starts a second batch beside the first when not all waiting work fits into one", async () => {
     const { commits, runs, begun } = controlled({ sizeOf: (work) => work, maxBatchBytes: 10 });
     const first = commits.add(1);
     await begun(1);
@@ -191,7 +191,7 @@ describe("a group commit", () => {
     expect(await Promise.all([first, ...rest])).toEqual([2, 12, 8, 10]);
   });
 
-  it("refuses more than it may queue, and takes more again when some is done", async () => {
+  it("refuses work beyond its limit, and accepts work again when some is done", async () => {
     const { commits, runs, begun } = controlled({ maxBatch: 10, maxQueued: 2 });
     const first = commits.add(1);
     await begun(1);
@@ -208,7 +208,7 @@ describe("a group commit", () => {
     expect(await Promise.all([...waiting, another])).toEqual([4, 6, 10]);
   });
 
-  it("starts the next batch before anyone has the results of the last, and tells of a batch first", async () => {
+  it("starts the next batch before callers get their results, and calls `committed` before the callers", async () => {
     const order: string[] = [];
     const { commits, runs, begun } = controlled({
       committed: (batch, results) =>
@@ -224,7 +224,7 @@ describe("a group commit", () => {
     expect(await second).toBe(4);
   });
 
-  it("fails the callers of a batch that nobody could be told of, and goes on", async () => {
+  it("fails the callers of a batch whose `committed` throws, and continues", async () => {
     let isBroken = true;
     const { commits, runs, begun } = controlled({
       committed() {

@@ -3,37 +3,37 @@ import type { Pace } from "./pace.ts";
 import { Turns } from "./turns.ts";
 
 export interface GroupCommitOptions<T, R> {
-  /** Does a batch in one transaction and gives a result per piece, in order. */
+  /** Runs a batch in one transaction and returns one result per piece, in order. */
   run: (batch: T[]) => Promise<R[]>;
-  /** Called after each batch, while the next is under way and before this one's callers have their results. */
+  /** Called after each batch, while the next one runs and before the callers get their results. */
   committed?: (batch: T[], results: R[]) => void;
-  /** Whether an error is about a piece in the batch rather than about the database, so that halves may succeed. */
+  /** Whether an error concerns a piece of the batch and not the database, so that half of the batch may succeed. */
   isPieceAtFault: (error: unknown) => boolean;
   /**
-   * Whether an error (such as a lost connection) also fails the work that waits behind this batch, none of which was
-   * part of a transaction. None is when absent.
+   * Whether an error (such as a lost connection) also fails the work that waits behind this batch and was in no transaction. If
+   * absent, no error does.
    */
   isHopeless?: (error: unknown) => boolean;
-  /** Bytes a piece adds to its batch. */
+  /** Number of bytes that a piece adds to its batch. */
   sizeOf: (work: T) => number;
   maxBatch: number;
   maxBatchBytes: number;
-  /** For work that nobody waits for. A batch starts at once when absent. */
+  /** For work that no caller waits for. If absent, a batch starts at once. */
   gather?: Gather;
-  /** Shared with others whose batches are not to run at the same time. */
+  /** Shared with group commits whose batches should not run at the same time. */
   turns?: Turns;
-  /** Holds batches, except full ones. None is held when absent. */
+  /** Back-pressure: delays batches that are not full. If absent, no batch is delayed. */
   pace?: Pick<Pace, "heldMs" | "begin">;
-  /** Pieces that may wait, and bytes of them; see {@link FairQueue} for what one owner may have of it. */
+  /** Maximum number of waiting pieces; see {@link FairQueue} for the limit of one owner. */
   maxQueued: number;
   maxQueuedBytes?: number;
-  /** The owner of a piece of work. Owners have equal shares of each batch. When absent, all work has one owner. */
+  /** Returns the owner of a piece of work. Owners have equal shares of each batch. If absent, all work has one owner. */
   ownerOf?: (work: T) => string;
 }
 
 /**
- * A batch starts when `count` pieces wait, or the first has waited for `ms`; fewer than `few.count` wait until there are as
- * many, or the first has waited for `few.ms`.
+ * A batch starts when `count` pieces wait, or when the first has waited for `ms`. If fewer than `few.count` pieces wait then, it
+ * starts when `few.count` wait, or when the first has waited for `few.ms`.
  */
 interface Gather {
   count: number;
@@ -41,13 +41,13 @@ interface Gather {
   few?: { count: number; ms: number };
 }
 
-/** More waits for the database than is bounded for. */
+/** The limit of work that waits for the database is reached. */
 export class QueueFullError extends Error {}
 
-/** Work that was never begun, because the batch before it failed. */
+/** The work was never started, because the batch before it failed. */
 export class NotBegunError extends Error {}
 
-/** Is told what came of a piece of work. */
+/** Receives the result of a piece of work. */
 export type Told<T, R> = (result: R, work: T) => void;
 
 interface Waiting<T, R> {
@@ -56,15 +56,18 @@ interface Waiting<T, R> {
   reject: Told<T, unknown>;
 }
 
-/** The most batches at a time: the first, and one that is full. */
+/** Maximum number of concurrent batches: one, and a second one that is full. */
 const maxConcurrentBatches = 2;
-/** The same while waiting work fills a batch by its bytes: large batches one after the other leave the disk or a core idle. */
+/**
+ * Maximum number of concurrent batches while the waiting work fills a batch by its bytes. Large batches one after another would
+ * leave the disk or a core idle.
+ */
 const maxConcurrentLargeBatches = 3;
 
 /**
- * Group commit: gathers the work of many callers into few transactions. One batch is under way while the next gathers: the commit's
- * own duration paces the batches, so an idle service commits at once and a busy one commits hundreds together, with no timer and no
- * added wait unless `gather` asks for one. Only a full batch starts beside another.
+ * Group commit: gathers the work of many callers into few transactions. While one batch commits, the next one gathers, so the
+ * duration of the commit paces the batches. An idle service commits at once and a busy one commits hundreds of pieces together,
+ * without a timer and without an added wait unless `gather` is given. Only a full batch starts while another runs.
  */
 export class GroupCommit<T, R> {
   readonly #options: GroupCommitOptions<T, R>;
@@ -75,9 +78,9 @@ export class GroupCommit<T, R> {
   #isScheduled = false;
   #onDrained: (() => void)[] = [];
   #gathering: NodeJS.Timeout | undefined;
-  /** Ends the time for which a batch is held. */
+  /** Timer that ends the delay of a batch by `pace`. */
   #holding: NodeJS.Timeout | undefined;
-  /** The first piece has waited for `gather.ms`, and fewer than `gather.few.count` wait. */
+  /** Whether the first piece has waited for `gather.ms` while fewer than `gather.few.count` wait. */
   #areFew = false;
 
   constructor(options: GroupCommitOptions<T, R>) {
@@ -95,23 +98,23 @@ export class GroupCommit<T, R> {
   }
 
   /**
-   * Queues one piece of work and gives its result after the commit of its batch.
-   * @throws {QueueFullError} at once when too much waits; and whatever `run` threw for its batch.
+   * Queues one piece of work and returns its result after the commit of its batch.
+   * @throws {QueueFullError} at once if too much work waits; otherwise the error that `run` threw for its batch.
    */
   add(work: T): Promise<R> {
     return new Promise<R>((resolve, reject) => this.put(work, resolve, reject));
   }
 
   /**
-   * The same without a promise, for work that comes by the thousand and is told of by the same two functions. Neither may
-   * throw.
+   * Queues a piece of work like {@link add}, but with callbacks instead of a promise, for work that comes by the thousand and
+   * shares the same two functions. Neither may throw.
    */
   put(work: T, resolve: Told<T, R>, reject: Told<T, unknown>): void {
     if (this.#queue.push({ work, resolve, reject })) this.#schedule();
     else reject(new QueueFullError(`${this.#queue.length} pieces of work wait for the database`), work);
   }
 
-  /** How many pieces wait or are under way. */
+  /** Number of pieces that wait or run. */
   pending(): number {
     return this.#queue.length + this.#underWay;
   }
@@ -121,7 +124,7 @@ export class GroupCommit<T, R> {
     return { count: this.#queue.length, bytes: this.#queue.size };
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when no piece waits or runs. */
   drained(): Promise<void> {
     if (this.pending() === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -141,7 +144,7 @@ export class GroupCommit<T, R> {
       }
     }
     this.#isScheduled = true;
-    // setImmediate: after the poll phase has read this turn's sockets, so that their requests share a batch.
+    // setImmediate runs after the poll phase has read this turn's sockets, so that their requests share a batch.
     setImmediate(() => {
       this.#isScheduled = false;
       this.#start();
@@ -159,7 +162,7 @@ export class GroupCommit<T, R> {
 
   readonly #startBesideOthers = (): void => this.#start(this.#running > 0);
 
-  /** Starts batches of what waits. @param isTaken Whether another batch has the turn, so that only a full one starts. */
+  /** Starts batches of the waiting work. @param isTaken Whether another batch runs, so that only a full batch may start. */
   readonly #start = (isTaken = this.#turns.isTaken()): void => {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
@@ -181,7 +184,7 @@ export class GroupCommit<T, R> {
     }
   };
 
-  /** Whether the next batch is held. It is tried again when another batch has ended and when its time is up. */
+  /** Whether the next batch is delayed by `pace`. It is checked again when another batch has ended and when the delay is over. */
   #isHeld(): boolean {
     clearTimeout(this.#holding);
     const heldMs = this.#options.pace?.heldMs() ?? 0;
@@ -195,7 +198,10 @@ export class GroupCommit<T, R> {
     return this.#queue.size > this.#options.maxBatchBytes ? maxConcurrentLargeBatches : maxConcurrentBatches;
   }
 
-  /** Never rejects. Sends the next batch before handing out this one's results, so that the database does not idle. */
+  /**
+   * Commits a batch and starts the next one before it delivers this batch's results, so that the database is never idle. The
+   * promise never rejects.
+   */
   async #commit(batch: Waiting<T, R>[]): Promise<void> {
     const settled = await settle(batch, this.#options, this.#giveUp);
     this.#running--;
@@ -210,7 +216,7 @@ export class GroupCommit<T, R> {
     if (this.pending() === 0) this.#tellDrained();
   }
 
-  /** Fails all that waits. */
+  /** Fails all waiting work. */
   readonly #giveUp = (cause: unknown): void => {
     if (!this.#options.isHopeless?.(cause)) return;
     const error = new NotBegunError("the batch before failed", { cause });
@@ -224,12 +230,12 @@ export class GroupCommit<T, R> {
   }
 }
 
-/** The driver's pool writes a query in the next tick; what follows this comes after it. */
+/** Resolves after the driver's pool has written its query, which it does in the next tick. */
 function afterTicks(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** Never rejects. Calling what it gives hands every piece of the batch its result or its error. */
+/** Runs a batch. The returned function delivers each piece's result or error. The promise never rejects. */
 async function settle<T, R>(
   batch: Waiting<T, R>[],
   options: GroupCommitOptions<T, R>,
@@ -257,7 +263,7 @@ async function settle<T, R>(
         for (const { reject, work: piece } of batch) reject(error, piece);
       };
     }
-    // Nothing was committed: bisect, so that one bad piece does not fail the others.
+    // Nothing was committed. The batch is bisected, so that one faulty piece does not fail the others.
     const middle = batch.length >> 1;
     const first = await settle(batch.slice(0, middle), options, failed);
     const second = await settle(batch.slice(middle), options, failed);

@@ -3,7 +3,7 @@ import { Turns } from "./turns.ts";
 import { afterImmediates, controlled } from "../../test/support/controlledGroupCommit.ts";
 
 describe("a group commit with a pace", () => {
-  /** A pace whose batches are held for as long as the test says. */
+  /** A pace that delays batches for the time that the test sets. */
   function heldPace() {
     const begun: number[] = [];
     return {
@@ -20,7 +20,7 @@ describe("a group commit with a pace", () => {
   });
   afterEach(() => void vi.useRealTimers());
 
-  it("gathers while its batch is held, and begins when the time is up", async () => {
+  it("gathers while its batch is delayed, and starts when the delay is over", async () => {
     const { commits, runs, begun } = controlled({ pace: held.pace });
     const results = [1, 2].map((work) => commits.add(work));
     await afterImmediates();
@@ -37,7 +37,7 @@ describe("a group commit with a pace", () => {
     await commits.drained();
   });
 
-  it("begins when another's batch has ended and its own is no longer held", async () => {
+  it("starts when another batch has ended and its own is no longer delayed", async () => {
     const turns = new Turns();
     const [consumers, producers] = [controlled({ turns }), controlled({ turns, pace: held.pace })];
     const results = [producers.commits.add(1), consumers.commits.add(2)];
@@ -54,7 +54,7 @@ describe("a group commit with a pace", () => {
     expect(await Promise.all(results)).toEqual([2, 4, 6]);
   });
 
-  it("begins beside another's batch that began while its own was held, and hangs", async () => {
+  it("starts beside a hanging batch that began while its own was delayed", async () => {
     const turns = new Turns();
     const [consumers, producers] = [controlled({ turns }), controlled({ turns, pace: held.pace })];
     const results = [producers.commits.add(1)];
@@ -73,7 +73,7 @@ describe("a group commit with a pace", () => {
     expect(await Promise.all(results)).toEqual([2, 4]);
   });
 
-  it("holds no full batch", async () => {
+  it("does not delay a full batch", async () => {
     const { commits, runs, begun } = controlled({ pace: held.pace, maxBatch: 2 });
     const results = [1, 2].map((work) => commits.add(work));
     await begun(1);
@@ -83,7 +83,7 @@ describe("a group commit with a pace", () => {
 });
 
 describe("group commits that take turns", () => {
-  it("wait for each other's batches and gather meanwhile, one after the other", async () => {
+  it("wait for each other's batches and gather meanwhile", async () => {
     const turns = new Turns();
     const [one, other] = [controlled({ turns }), controlled({ turns })];
     const results = [one.commits.add(1)];
@@ -103,7 +103,7 @@ describe("group commits that take turns", () => {
     expect(turns.isTaken()).toBe(false);
   });
 
-  it("do not wait with a full batch", async () => {
+  it("do not wait if their batch is full", async () => {
     const turns = new Turns();
     const [one, other] = [controlled({ turns }), controlled({ turns, maxBatch: 2 })];
     const results = [one.commits.add(1)];
@@ -114,7 +114,7 @@ describe("group commits that take turns", () => {
     expect(await Promise.all(results)).toEqual([2, 4, 6]);
   });
 
-  it("do not wait for a batch that hangs", async () => {
+  it("do not wait long for a batch that hangs", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const turns = new Turns();
@@ -126,7 +126,7 @@ describe("group commits that take turns", () => {
     expect(other.runs).toHaveLength(0);
     vi.advanceTimersByTime(50);
     await other.begun(1);
-    // Its own batches still follow each other.
+    // Its own batches still run one after the other.
     results.push(other.commits.add(3));
     await afterImmediates();
     vi.advanceTimersByTime(1_000);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Pace } from "./pace.ts";
 import { Turns } from "./turns.ts";
 
-/** A pace over consumers and a clock that the test moves. */
+/** A pace with consumers and a clock that the test controls. */
 function setUp() {
   const state = { isBehind: true, consumed: 0, nowMs: 1_000 };
   const turns = new Turns();
@@ -26,7 +26,7 @@ function setUp() {
 }
 
 describe("a pace", () => {
-  it("holds nothing before the first batch, or while consumers keep up", () => {
+  it("delays nothing before the first batch or while consumers keep up", () => {
     const { pace, state, begin } = setUp();
     expect(pace.heldMs()).toBe(0);
     state.isBehind = false;
@@ -34,7 +34,7 @@ describe("a pace", () => {
     expect(pace.heldMs()).toBe(0);
   });
 
-  it("holds a batch until about as much is consumed as the last one brought", () => {
+  it("delays a batch until about as much is consumed as the last batch brought", () => {
     const { pace, state, begin } = setUp();
     begin(32);
     expect(pace.heldMs()).toBe(50);
@@ -44,7 +44,7 @@ describe("a pace", () => {
     expect(pace.heldMs()).toBe(0);
   });
 
-  it("lets less in than is consumed, so that a backlog shrinks", () => {
+  it("admits less than is consumed, so that a backlog shrinks", () => {
     const { pace, state, begin } = setUp();
     let putIn = 0;
     for (let round = 0; round < 100; round++) {
@@ -58,7 +58,7 @@ describe("a pace", () => {
     expect(putIn / state.consumed).toBeLessThan(0.95);
   });
 
-  it("lets a batch go after 50 ms, and after six batches of consumers", () => {
+  it("releases a batch after 50 ms or after six batches of consumers", () => {
     const { pace, state, begin, overtake } = setUp();
     begin(32);
     state.nowMs += 49;
@@ -75,7 +75,7 @@ describe("a pace", () => {
     expect(pace.heldMs()).toBe(0);
   });
 
-  it("lets a batch go after three batches of few consumers", () => {
+  it("releases a batch after three batches of consumers if these consumed little", () => {
     const { pace, state, begin, overtake } = setUp();
     begin(32);
     for (let batch = 0; batch < 3; batch++) {
@@ -88,7 +88,7 @@ describe("a pace", () => {
     expect(pace.heldMs()).toBe(50);
   });
 
-  it("is not owed more for long when consumers were slow for a while", () => {
+  it("limits the debt after consumers were slow for a while", () => {
     const { pace, state, begin } = setUp();
     for (let batch = 0; batch < 50; batch++) begin(32);
     state.consumed += 48;

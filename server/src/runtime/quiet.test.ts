@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createQuiet } from "./quiet.ts";
 
-it("is quiet once nothing has happened for a while, and not while somebody watches", () => {
+it("is quiet after nothing has happened for a while, unless a client watches", () => {
   let nowMs = 0;
   let isWatched = false;
   const quiet = createQuiet({ afterMs: 60_000, isWatched: () => isWatched, now: () => nowMs });
@@ -13,7 +13,7 @@ it("is quiet once nothing has happened for a while, and not while somebody watch
   expect(quiet.isQuiet()).toBe(false);
 });
 
-it("ends at once, and wakes those who pause once for each quiet", () => {
+it("ends at once, and wakes each waiting loop once", () => {
   let nowMs = 0;
   let wakes = 0;
   const quiet = createQuiet({ afterMs: 60_000, now: () => nowMs });
@@ -30,7 +30,7 @@ it("ends at once, and wakes those who pause once for each quiet", () => {
   expect(wakes).toBe(1);
 });
 
-it("never begins where the limit is infinite", () => {
+it("never begins if the limit is infinite", () => {
   let nowMs = 0;
   const quiet = createQuiet({ afterMs: Infinity, now: () => nowMs });
   nowMs = Number.MAX_SAFE_INTEGER;

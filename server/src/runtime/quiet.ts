@@ -1,16 +1,19 @@
 interface QuietOptions {
-  /** How long nothing must have happened; Infinity for a process that is never quiet. */
+  /** Time without activity after which the process is quiet; Infinity for never. */
   afterMs: number;
-  /** Whether somebody is connected who expects to see changes at once. */
+  /** Whether a client is connected that expects changes at once. */
   isWatched?: () => boolean;
   /** The monotonic clock. */
   now?: () => number;
 }
 
-/** Whether anything happens in this process. Loops that poll for rare work pause longer while nothing does. */
+/** Whether this process has no activity. Loops that poll for rare work pause longer while it is quiet. */
 export type Quiet = ReturnType<typeof createQuiet>;
 
-/** Reads the clock and compares two numbers for each {@link Quiet.note}, so that it may stand on the hot path. */
+/**
+ * Creates the quiet state of a process. {@link Quiet.note} only reads the clock and compares two numbers, so it may be called on
+ * the hot path.
+ */
 export function createQuiet({
   afterMs,
   isWatched = () => false,
@@ -19,7 +22,7 @@ export function createQuiet({
   const wakes = new Set<() => void>();
   let notedAtMs = now();
   return {
-    /** Something happened: a request came, or a loop found work. Ends the quiet at once. */
+    /** Records activity, such as a request or found work. Ends the quiet at once. */
     note(): void {
       const nowMs = now();
       const wasQuiet = nowMs - notedAtMs >= afterMs;
@@ -27,7 +30,7 @@ export function createQuiet({
       if (wasQuiet) for (const wake of wakes) wake();
     },
     isQuiet: () => now() - notedAtMs >= afterMs && !isWatched(),
-    /** Calls `wake` whenever a quiet ends. @returns the function that ends this. */
+    /** Calls `wake` whenever quiet ends. @returns a function that removes `wake`. */
     onEnd(wake: () => void): () => void {
       wakes.add(wake);
       return () => wakes.delete(wake);
@@ -35,5 +38,5 @@ export function createQuiet({
   };
 }
 
-/** For a process that is never quiet. */
+/** For a process that never becomes quiet. */
 export const neverQuiet = createQuiet({ afterMs: Infinity });

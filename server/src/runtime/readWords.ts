@@ -2,9 +2,9 @@ import { parseArgs } from "node:util";
 import { CommandError } from "./commandError.ts";
 
 /**
- * Reads the arguments of a command, with `--json`.
- * @param needed what its words are, as messages name them.
- * @throws {CommandError} when a word is missing or too much, or a flag unknown.
+ * Parses the arguments of a command, including `--json`.
+ * @param needed The names of the required arguments, for messages.
+ * @throws {CommandError} if an argument is missing or superfluous, or a flag is unknown.
  */
 export function readWords(
   args: readonly string[],

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { restBetween } from "./restBetween.ts";
 
-test("a long read rests between its steps, for longer the longer the database takes, up to a bound", async () => {
+test("a long read pauses between its steps; the pause grows with the database's response time, up to a limit", async () => {
   let nowMs = 0;
   const rests: number[] = [];
   const inSteps = restBetween({

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Durations in milliseconds. */
 export interface RestOptions {
-  /** The duration of one step on an idle database. */
+  /** Duration of one step on an idle database. */
   undisturbedMs: number;
   maxRestMs: number;
   now?: () => number;
@@ -10,8 +10,8 @@ export interface RestOptions {
 }
 
 /**
- * Runs the steps of a long read, with a rest between two: for as long as the first one took beyond what it takes undisturbed. A
- * busy database gets about half of the work in the same time, and the statements of others come between.
+ * Runs the steps of a long read with pauses. A pause is as long as the previous step took beyond its duration on an idle
+ * database. A busy database gets about half of the work in the same time, and other statements can run in between.
  */
 export function restBetween({
   undisturbedMs,

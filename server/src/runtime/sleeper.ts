@@ -1,15 +1,15 @@
 export type Sleeper = ReturnType<typeof createSleeper>;
 
-/** Lets a loop pause until something happens. */
+/** Lets a loop pause until it is woken. */
 export function createSleeper() {
   let isWoken = false;
   let wakeUp: (() => void) | undefined;
   return {
-    /** Forgets the wakes so far. */
+    /** Clears all wake-ups so far. */
     rest(): void {
       isWoken = false;
     },
-    /** Resolves after the time, or at once when woken since the last rest. */
+    /** Resolves after the time, or at once if `wake` was called since the last `rest`. */
     sleep(ms: number): Promise<void> {
       if (isWoken) return Promise.resolve();
       return new Promise((resolve) => {
@@ -29,7 +29,7 @@ export function createSleeper() {
   };
 }
 
-/** Calls `once` again and again until `signal`; it says how long to pause, in milliseconds, unless woken meanwhile. */
+/** Calls `once` repeatedly until `signal`. `once` returns the pause in milliseconds, which `wake` ends early. */
 export async function repeatUntil(
   signal: AbortSignal,
   sleeper: Sleeper,

@@ -1,27 +1,27 @@
-/** How long to wait for another kind's batch: one that hangs must not block the others. */
+/** How long to wait for another group commit's batch; a batch that hangs must not block the others. */
 const patienceMs = 50;
 
 /**
- * Keeps the batches of several group commits apart. A statement has a fixed cost: two kinds that take turns make half as
- * many, each of twice the size, as two that run side by side.
+ * Keeps the batches of several group commits from running at the same time. A statement has a fixed cost: two group commits that
+ * take turns make half as many statements, each twice as large, as two that run side by side.
  */
 export class Turns {
   #running = 0;
   #begun = 0;
-  /** Callbacks for the end of a batch in order, with the timers of those that wait for a limited time. */
+  /** Callbacks that wait for the end of a batch, in order, with a timer if their wait is limited. */
   readonly #waiting = new Map<() => void, NodeJS.Timeout | undefined>();
 
-  /** Whether a batch is under way. */
+  /** Whether a batch is running. */
   isTaken(): boolean {
     return this.#running > 0;
   }
 
-  /** How many batches have begun so far. */
+  /** Number of batches that have begun so far. */
   begun(): number {
     return this.#begun;
   }
 
-  /** A batch begins, of the one that `start` starts. */
+  /** Called when a batch begins that was started by `start`. */
   begin(start: () => void): void {
     this.#running++;
     this.#begun++;
@@ -29,7 +29,7 @@ export class Turns {
     this.#waiting.delete(start);
   }
 
-  /** A batch has ended: all who wait are called, and wait anew if they come too late. */
+  /** Called when a batch has ended: calls all waiting callbacks; those that come too late wait again. */
   end(): void {
     this.#running--;
     const waiting = [...this.#waiting];
@@ -40,10 +40,10 @@ export class Turns {
     }
   }
 
-  /** Calls `start` when a batch has ended, or `startAnyway` after 50 ms when none has. */
+  /** Calls `start` when a batch has ended, or `startAnyway` if none has ended after 50 ms. */
   wait(start: () => void, startAnyway?: () => void): void {
     const isLimited = this.#waiting.get(start) !== undefined;
-    // One that waits already, without a limit, may get one now.
+    // A callback that waits without a limit may get a limit now.
     if (isLimited || (startAnyway === undefined && this.#waiting.has(start))) return;
     this.#waiting.set(start, startAnyway && setTimeout(startAnyway, patienceMs));
   }

@@ -1,4 +1,4 @@
-/** An answer, or `late` if it takes longer than `limitMs` milliseconds. The answer must not reject. */
+/** Resolves with the answer, or with `late` if it takes longer than `limitMs` milliseconds. The answer must not reject. */
 export function within<T>(limitMs: number, answer: Promise<T>, late: T): Promise<T> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, limitMs, late);
@@ -9,7 +9,7 @@ export function within<T>(limitMs: number, answer: Promise<T>, late: T): Promise
   });
 }
 
-/** Single flight: calls during `work` share its result or error; a later call runs it again. */
+/** Single flight: calls during `work` share its result or error; a later call runs `work` again. */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined;
   return () => {
