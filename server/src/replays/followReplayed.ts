@@ -7,7 +7,7 @@ import type { Queries } from "../postgres/tables.ts";
 
 const perStep = 500;
 const maxSteps = 4;
-/** Old events are polled less often: after a quarter of their age. */
+/** Events are polled at intervals of a quarter of their age, so older events less often. */
 const nextLook = { leastMs: 1_000, mostMs: 300_000, ageFactor: 0.25 };
 
 const waiting: readonly EventStatus[] = ["QUEUED", "RETRYING", "UNREAD", "CLAIMED"];
@@ -21,7 +21,7 @@ interface Pending {
 
 /**
  * Counts the outcomes of events that replay jobs created. The statement that counts an event also removes it from the list, so
- * that each is counted once even if a process crashes. @returns how many have ended.
+ * that each event is counted once even if a process crashes. @returns the number of events that have ended.
  */
 export async function followReplayed(
   queries: Queries,
@@ -53,7 +53,7 @@ async function readDue(queries: Queries): Promise<Pending[]> {
   return rows;
 }
 
-/** The statuses by event; none for what was dropped with its day. */
+/** Returns statuses by event id; an event whose partition was dropped has none. */
 async function readStatuses(
   queries: Queries,
   pending: readonly Pending[],
@@ -75,7 +75,7 @@ interface Looked {
   replayId: string;
   eventId: string;
   isDelivered: boolean;
-  /** Until the next look; null when it has ended. */
+  /** Milliseconds until the next poll; null if the event has ended. */
   inMs: number | null;
 }
 
@@ -92,7 +92,7 @@ function lookAt(
   });
 }
 
-/** Counts what has ended, and plans the next look at the rest. @returns how many have ended. */
+/** Counts the ended events and schedules the next poll of the others. @returns the number of ended events. */
 async function settle(queries: Queries, looked: readonly Looked[]): Promise<number> {
   const { rows } = await sql<{ ended: number }>`
     select settle_replayed(
@@ -111,7 +111,7 @@ function nextLookInMs(eventId: string, nowMs: number): number {
   return Math.round(Math.min(Math.max(ageMs * ageFactor, leastMs), mostMs));
 }
 
-/** Forgets jobs that ended before the retention of what they made. @returns how many. */
+/** Deletes jobs that ended longer ago than the retention of their events. @returns the number of deleted jobs. */
 export async function forgetReplays(queries: Queries, retentionDays: number): Promise<number> {
   const { rows } = await sql<{ id: string }>`
     delete from replays

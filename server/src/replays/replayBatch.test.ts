@@ -24,7 +24,7 @@ const it = databaseTest({ poolSize: 4 })
     nowMs: Date.now,
     onDue: () => undefined,
   }))
-  /** The next batch's job, as if its time had come. */
+  /** Claims the job for its next batch as if it were due. */
   .extend("claim", file, ({ pool, queries }) => async (): Promise<ClaimedReplay> => {
     await pool.query("update replays set due_at = 0");
     return (await claimReplay(queries))!;
@@ -47,7 +47,7 @@ interface Made {
   replayed: number;
 }
 
-/** A new organization with failed events, and a replay of them that runs. */
+/** Creates an organization with failed events and a running replay of them. */
 let orgId: string;
 let targetId: string;
 
@@ -96,7 +96,7 @@ async function anyUser(pool: pg.Pool): Promise<string> {
 }
 
 describe("a batch of a replay", () => {
-  it("is made once and a job ends when all are", async ({ queries, deps, claim, made }) => {
+  it("is created once, and the job ends after the last batch", async ({ queries, deps, claim, made }) => {
     const outcomes: string[] = [];
     while (outcomes.at(-1) !== "finished") outcomes.push(await replayBatch(deps, await claim()));
     expect(outcomes).toEqual(["advanced", "advanced", "finished"]);
@@ -104,7 +104,7 @@ describe("a batch of a replay", () => {
     expect(await claimReplay(queries)).toBeUndefined();
   });
 
-  it("is lost to a node whose lease has passed to another one", async ({
+  it("is rejected from a node whose lease has passed to another node", async ({
     pool,
     queries,
     deps,
@@ -123,7 +123,7 @@ describe("a batch of a replay", () => {
     expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
   });
 
-  it("is lost to a node that has its lease, and saw the cursor before another batch", async ({
+  it("is rejected from a node that has the lease but read the cursor before another batch", async ({
     pool,
     deps,
     claim,
@@ -136,21 +136,21 @@ describe("a batch of a replay", () => {
     expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
   });
 
-  it("is made by one of many who try at once", async ({ deps, claim, made }) => {
+  it("is created by only one of many concurrent workers", async ({ deps, claim, made }) => {
     const job = await claim();
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => replayBatch(deps, job)));
     expect(outcomes.toSorted()).toEqual(["advanced", "lost", "lost", "lost"]);
     expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
   });
 
-  it("is not made of a job that was canceled meanwhile", async ({ pool, deps, claim, made }) => {
+  it("is not created for a job that was canceled meanwhile", async ({ pool, deps, claim, made }) => {
     const job = await claim();
     await pool.query("update replays set status = 'CANCELED', finished_at = 1");
     expect(await replayBatch(deps, job)).toBe("lost");
     expect(await made()).toMatchObject({ events: 0, replayed: 0 });
   });
 
-  it("has ids above the set's by whichever clock, in the order of their sources", async ({
+  it("has ids above those of the set by either clock, in the order of their sources", async ({
     pool,
     deps,
     claim,
@@ -164,7 +164,7 @@ describe("a batch of a replay", () => {
     expect(rows.map((row) => row.source_event_id)).toEqual(rows.map((row) => row.source_event_id).sort());
   });
 
-  it("waits while much is due at its target, unless that is disabled", async ({
+  it("waits while much is due at its target, unless the target is disabled", async ({
     pool,
     deps,
     claim,
@@ -183,7 +183,12 @@ describe("a batch of a replay", () => {
   });
 });
 
-it("an end is counted once, also by many who look at once", async ({ pool, queries, deps, claim }) => {
+it("the end of an event is counted once, even by concurrent followers", async ({
+  pool,
+  queries,
+  deps,
+  claim,
+}) => {
   while ((await replayBatch(deps, await claim())) !== "finished");
   await pool.query(
     `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)

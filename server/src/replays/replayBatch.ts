@@ -19,27 +19,28 @@ export interface BatchDeps extends Omit<ReplayDeps, "clock"> {
 
 export type BatchOutcome = "advanced" | "finished" | "lost";
 
-/** Items; a batch is some quarter of a second's worth. */
+/** Number of items: a batch has about a quarter of a second's items, at most `most`. */
 const batch = { most: 100, perSecond: 4 };
 /**
- * Items that may wait for a target before a replay adds to them: what comes new is behind no more than these. A target that has
- * so many is looked at again after a while.
+ * Number of items that may wait for a target before a replay adds more, so that new items wait behind at most this many. A
+ * target with more is checked again after a pause.
  */
 const backlog = { most: 200, againAfterMs: 500 };
 
-/** The events of a page that are to be replayed, and what the others count as. */
+/** The events of a page to replay, and counts of the others. */
 interface Page {
   cursor: string;
   isLast: boolean;
   sources: StoredEvent[];
   waiting: number;
-  /** The target has so much waiting that nothing is to be added. */
+  /** Whether so much waits for the target that nothing should be added. */
   isBusy: boolean;
 }
 
 /**
- * Replays the next events of a claimed job at its target, in one small transaction with the job's progress, and gives
- * the job back. A crash before the commit leaves all as it was; after it, the next batch begins behind this one.
+ * Replays the next events of a claimed job at its target in one small transaction that also stores the job's progress, and
+ * releases the job. After a crash before the commit nothing has changed; after the commit, the next batch starts behind this
+ * one.
  */
 export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<BatchOutcome> {
   const page = await readPage(deps, job);
@@ -81,14 +82,14 @@ async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
       cursor: ids.at(-1) ?? job.cursor,
       isLast: ids.length < limit,
       sources: events.filter((event) => !waiting.includes(event)),
-      // A waiting event is not part of a set by status.
+      // In a set selected by status, a waiting event does not belong to the set.
       waiting: filter.status === undefined ? waiting.length : 0,
       isBusy: false,
     };
   });
 }
 
-/** Whether a target has so many due items that new ones would wait for long. Items held by a disabled target delay nothing. */
+/** Whether a target has so many due items that new ones would wait long. Items held by a disabled target delay nothing. */
 async function isBusy(snapshot: Queries, targetId: string): Promise<boolean> {
   const { rows } = await sql<{ is_busy: boolean }>`
     select
@@ -110,16 +111,19 @@ async function isBusy(snapshot: Queries, targetId: string): Promise<boolean> {
   return rows[0]!.is_busy;
 }
 
-/** Whether an event had not ended, or not come to the status that is asked for, when the job was started. */
+/** Whether an event had not ended, or did not have the requested status yet, when the job was started. */
 function wasWaiting(event: StoredEvent, { createdAtMs, filter }: ClaimedReplay): boolean {
   const { status, changedAtMs, kind } = event;
   if (status === "QUEUED" || status === "RETRYING") return true;
   const isChanged = changedAtMs !== null && changedAtMs > createdAtMs;
-  // A message is replayed whatever became of it, unless one asks for those of a status.
+  // A message is replayed in any state, unless the filter has a status.
   return isChanged && (!isPulled(kind) || filter.status !== undefined);
 }
 
-/** Ascending, as the sources are, and above the ids of the whole set, whatever this node's clock says. */
+/**
+ * Returns ids in ascending order like those of the sources, and above the ids of the whole set even if this node's clock is
+ * behind.
+ */
 function newIds(
   { nowMs }: BatchDeps,
   { targetId, createdAtMs, until }: ClaimedReplay,
@@ -140,7 +144,7 @@ function report(
   if (isMailbox) deps.onMailboxItems([targetId]);
   else deps.onDue();
   if (!deps.changes.isWatched()) return;
-  // The same number, unless something expired between the two.
+  // Both lists have the same length, unless an event expired between the two statements.
   for (const [index, id] of madeIds.entries()) {
     const { eventType } = sources[index]!;
     const status = isMailbox ? "UNREAD" : "QUEUED";

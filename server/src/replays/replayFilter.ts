@@ -13,7 +13,10 @@ export type Filter = Static<typeof ReplayFilter>;
 
 const names = Object.keys(ReplayFilter.properties);
 
-/** Says which name is no part of a filter: ignored, it would make the replay larger. Undefined when all are known. */
+/**
+ * An error message for an unknown name in a filter, because ignoring the name would make the replay larger. Undefined if all
+ * names are known.
+ */
 export function unknownNameIn(filter: object): string | undefined {
   const unknown = Object.keys(filter).find((name) => !names.includes(name));
   if (unknown === undefined) return undefined;
@@ -23,15 +26,15 @@ export function unknownNameIn(filter: object): string | undefined {
   return `filter.${shown} is no part of a replay's filter: ${hint}`;
 }
 
-/** The part of a page that says where in the set it begins, and where the set ends. */
+/** The position in the set at which a page begins, and the end of the set. */
 export interface Span {
   after: string;
-  /** Events of the set have smaller ids. */
+  /** The events of the set have smaller ids. */
   until: string;
   limit: number;
 }
 
-/** A page of a target's events that a filter fits, oldest first, as lists of events are asked for. */
+/** A filter for one page of a target's events, oldest first, in the form of the list of events. */
 export function pageFilter(
   { filter, targetId, scope }: { filter: Filter; targetId: string; scope: EventScope },
   { after, until, limit }: Span,
@@ -49,7 +52,7 @@ export function pageFilter(
   };
 }
 
-/** Statuses of a replay that make another one needless: it is under way, or it went through. */
+/** Statuses of a replay that make another one unnecessary: it still waits or it succeeded. */
 const standing: readonly EventStatus[] = [
   "QUEUED",
   "RETRYING",
@@ -59,19 +62,18 @@ const standing: readonly EventStatus[] = [
   "ACKNOWLEDGED",
 ];
 
-/** The set of a replay: its filter, and whether it includes failures that were replayed since. */
+/** The set of a replay: its filter, and whether it includes failed events that were already replayed. */
 export interface ReplaySet {
   filter: Filter;
   includeReplayed: boolean;
-  /** Events of the set have smaller ids. */
+  /** The events of the set have smaller ids. */
   until: string;
 }
 
 /**
- * Leaves out of the failures that a filter fits what need not be sent again: an event that has a replay which is under way or went
- * through, and a failed replay of an event that is in the set itself, so that one event is sent once. Sets of other statuses stay
- * as they are.
- * @param ids ascending.
+ * Removes failed events that need not be sent again: an event with a replay that still waits or has succeeded, and a failed
+ * replay of an event that is itself in the set, so that each event is sent once. Sets of other statuses are returned unchanged.
+ * @param ids In ascending order.
  */
 export async function withoutReplayed(
   snapshot: Queries,
@@ -93,7 +95,7 @@ export async function withoutReplayed(
   });
 }
 
-/** The event that each of these repeats, of those that are replays. */
+/** Returns the source event of each event that is itself a replay. */
 async function sourcesOf(
   snapshot: Queries,
   scope: EventScope,

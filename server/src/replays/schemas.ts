@@ -14,7 +14,7 @@ import { EventId, webhookIdField } from "../events/schemas.ts";
 
 export const rates = { least: 1, most: 1_000, default: 50 } as const;
 
-/** Which events a replay is of. All that is named has to fit; an event fits as it was when the replay was started. */
+/** The filter of a replay. An event must match all given fields, in the state it had when the replay was started. */
 export const ReplayFilter = Type.Object(
   {
     target_id: Type.Optional(EventId),

@@ -14,13 +14,13 @@ import type { Parts } from "../items/parts.ts";
 
 export interface StartDeps extends Pick<Parts, "queries" | "nowMs"> {
   config: Pick<Config, "mailboxRetentionSeconds">;
-  /** Tells the local worker that there is a new job. */
+  /** Notifies the local worker of a new job. */
   onReplay: () => void;
 }
 
 type Wanted = Pick<ReplaySet, "filter" | "includeReplayed">;
 
-/** Counts the events of a replay; undefined when the organization has no such target. */
+/** Counts the events of a replay; undefined if the organization has no target with the given id. */
 export async function tryReplay(
   deps: StartDeps,
   orgId: string,
@@ -33,7 +33,7 @@ export type StartOutcome =
   | { outcome: "started"; replay: StoredReplay }
   | { outcome: "unknown_target" | "too_many_running" };
 
-/** Starts a replay of the events that match at this moment. */
+/** Starts a replay of the events that match now. */
 export async function startReplay(
   deps: StartDeps,
   caller: Caller,
@@ -62,23 +62,23 @@ async function matchingNow(deps: StartDeps, orgId: string, wanted: Wanted) {
     select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
   `.execute(deps.queries);
   const createdAtMs = rows[0]!.now_ms;
-  // This node's clock may be ahead of the database's, and with it the ids of what it accepted.
+  // This node's clock may be ahead of the database's clock, and so may the ids of the items that it accepted.
   const until = firstIdAt(Math.max(createdAtMs, deps.nowMs()) + 1);
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   const matching = await countMatching(deps.queries, { set: { ...wanted, until }, targetIds, scope });
   return { matching, targetIds, createdAtMs, until };
 }
 
-/** How many events of a set are counted while the caller waits, and for how long. */
+/** Limits of the count while the caller waits: number of events and milliseconds. */
 const maxCounted = 10_000;
 const maxMs = 2_000;
 const sampleSize = 10;
-/** Events looked at together for their replays. */
+/** Number of events whose replays are read in one step. */
 const perLook = 500;
 
 type Matching = Static<typeof DryRun>;
 
-/** Counts what fits at these targets, up to a bound of number and time. */
+/** Counts the matching events of these targets, up to a limit of number and time. */
 async function countMatching(
   queries: Queries,
   { set, targetIds, scope }: { set: ReplaySet; targetIds: readonly string[]; scope: EventScope },
@@ -90,12 +90,12 @@ async function countMatching(
   const inSteps = restBetween(searchRests);
   return inSnapshot(queries, async (snapshot) => {
     for (const targetId of targetIds) {
-      // A target that can have nothing of the kind still costs a statement.
+      // Checked for each target, because a target without matching events also costs a statement.
       if (performance.now() > endsAtMs) return { ...matching, count_is_exact: false };
       const limit = maxCounted - looked + 1;
       const page = pageFilter({ filter, targetId, scope }, { after: unknownId, until, limit });
       const ids = await listIds(snapshot, page, async (statement) => {
-        // A walk that finds nothing more comes to its end.
+        // Stops a search that finds no more events.
         if (performance.now() > endsAtMs) {
           matching.count_is_exact = false;
           return [];

@@ -8,22 +8,22 @@ import { randomInt } from "node:crypto";
 
 export type StoredReplay = Static<typeof ReplayJob>;
 
-/** A job, for those who work on it. */
+/** A job as its workers need it. */
 interface Job extends ReplaySet {
   id: string;
   ratePerSecond: number;
   createdAtMs: number;
-  /** How many events it is of; null until they are counted. */
+  /** Number of events in the set; null until they are counted. */
   total: number | null;
 }
 
 export interface ReplayToStore extends Job {
   targetIds: readonly string[];
-  /** Whether its events get a webhook-id of their own. */
+  /** Whether its events get a new webhook-id. */
   isNewWebhookId: boolean;
 }
 
-/** Jobs that may run in one organization at a time. */
+/** Maximum number of running jobs of one organization. */
 export const maxRunning = 5;
 
 const columns = sql`
@@ -48,14 +48,17 @@ const columns = sql`
   r.finished_at / 1000 as finished_at
 `;
 
-/** Stores a job, ready to be worked on; one without targets has ended. Undefined when the organization has {@link maxRunning}. */
+/**
+ * Stores a job, due at once; a job without targets is already done. Undefined if {@link maxRunning} jobs of the organization are
+ * running.
+ */
 export async function insertReplay(
   queries: Queries,
   caller: Caller,
   replay: ReplayToStore,
 ): Promise<StoredReplay | undefined> {
   return inTransactionOf(queries, async (transaction) => {
-    // Serializes creations of one organization, so that the count holds.
+    // Serializes the creation of jobs in one organization, so that the count cannot be exceeded.
     await sql`select from organizations where id = ${caller.orgId} for no key update`.execute(transaction);
     const running = await sql<{ count: number }>`
       select count(*) as count
@@ -118,7 +121,7 @@ export async function listReplays(
   return rows;
 }
 
-/** Undefined when the organization has no such job. */
+/** Undefined if the organization has no such job. */
 export async function readReplay(
   queries: Queries,
   orgId: string,
@@ -134,8 +137,8 @@ export async function readReplay(
 }
 
 /**
- * Cancels a job unless it is done: the process that works on it loses its lease. Events that it has created are delivered.
- * @returns the job as it is then; undefined when the organization has no such job.
+ * Cancels a job unless it is done. The process that works on it loses its lease; the events that it has created are delivered.
+ * @returns the current job; undefined if the organization has no such job.
  */
 export async function cancelReplay(
   queries: Queries,
@@ -161,7 +164,7 @@ export async function cancelReplay(
   return readReplay(queries, orgId, id);
 }
 
-/** The targets of a job; undefined when the organization has no target with the filter's id. */
+/** The targets of a job; undefined if the organization has no target with the filter's id. */
 export async function targetsOf(
   queries: Queries,
   orgId: string,
@@ -177,7 +180,7 @@ export async function targetsOf(
   return id !== undefined && rows.length === 0 ? undefined : rows.map((row) => row.id);
 }
 
-/** A job that this node may make one batch of, at the target whose turn it is. */
+/** A job for which this node may create one batch, with the next target in turn. */
 export interface ClaimedReplay extends Job {
   orgId: string;
   /** The fencing token of the lease. */
@@ -186,10 +189,10 @@ export interface ClaimedReplay extends Job {
   cursor: string;
 }
 
-/** How long a batch may take before another node takes the job over. */
+/** How long a batch may take before another node takes over the job. */
 const leaseMs = 15_000;
 
-/** Leases the job that has been due the longest, of any organization; undefined when none is due. */
+/** Leases the job that has been due longest, of any organization; undefined if none is due. */
 export async function claimReplay(queries: Queries): Promise<ClaimedReplay | undefined> {
   const leaseToken = randomInt(1, 2 ** 47);
   const { rows } = await sql<ClaimedReplay>`
@@ -239,7 +242,7 @@ export async function claimReplay(queries: Queries): Promise<ClaimedReplay | und
   return rows[0];
 }
 
-/** In how many milliseconds a job may be due; undefined when none is running. */
+/** Milliseconds until a job may be due; undefined if none is running. */
 export async function nextDueInMs(queries: Queries): Promise<number | undefined> {
   const { rows } = await sql<{ ms: number | null }>`
     select min(greatest(r.due_at, coalesce(r.lease_until, 0)))

@@ -9,21 +9,21 @@ import { inSnapshot, listIds } from "../events/listEvents.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { pageFilter, withoutReplayed } from "./replayFilter.ts";
 
-/** How often a node looks for jobs that another one took in, or left behind. */
+/** How often a node looks for jobs that another node stored or abandoned. */
 const idleMs = 1_000;
-/** The same while this node is quiet; its own jobs wake the worker. */
+/** The interval while this node is quiet; its own new jobs wake the worker. */
 const quietIdleMs = 15_000;
-/** Another node is taking the job that is due. */
+/** The shortest pause, for the case that another node is claiming the due job. */
 const busyMs = 20;
 const failedMs = 1_000;
 
-/** Works on the jobs of all organizations, a batch of one at a time; any number of nodes may have one. */
+/** Creates a worker for the jobs of all organizations, one batch at a time. Any number of nodes may run one. */
 export function createReplayWorker(deps: BatchDeps & { log: Log; quiet: Quiet }) {
   const stopping = new AbortController();
   const sleeper = createSleeper();
   let working: Promise<void> = Promise.resolve();
 
-  /** @returns how long to pause, in milliseconds. */
+  /** Claims a job and creates one batch. @returns how long to pause, in milliseconds. */
   async function work(): Promise<number> {
     const restMs = deps.quiet.isQuiet() ? quietIdleMs : idleMs;
     if (!deps.clock.mayMakeItems()) return restMs;
@@ -48,7 +48,7 @@ export function createReplayWorker(deps: BatchDeps & { log: Log; quiet: Quiet })
     start(): void {
       working = repeatUntil(stopping.signal, sleeper, work);
     },
-    /** There may be a new job. */
+    /** Called when there may be a new job. */
     wake: (): void => sleeper.wake(),
     async stop(): Promise<void> {
       stopping.abort();
@@ -58,12 +58,12 @@ export function createReplayWorker(deps: BatchDeps & { log: Log; quiet: Quiet })
   };
 }
 
-/** Events counted between two batches. */
+/** Number of events to count between two batches. */
 const perStep = 5_000;
 
 /**
- * Counts some more of a set that was too large to be counted while its owner waited. Moves on only from where it began,
- * so that of two nodes that count the same step one does.
+ * Counts the next part of a set that was too large to count while its owner waited. The update succeeds only from the position
+ * that was read, so that of two nodes that count the same part only one is counted.
  */
 async function countRest(
   deps: { config: Pick<Config, "mailboxRetentionSeconds">; queries: Queries },

@@ -14,7 +14,7 @@ const it = databaseTest().extend(
       foldActivity(pool),
 );
 
-it("steps are forgotten past their time, the finest first", async ({ pool }) => {
+it("steps are deleted after their retention, the finest first", async ({ pool }) => {
   const scope = newId(1, Date.now());
   const nowSeconds = Math.floor(Date.now() / 1000);
   await pool.query(
@@ -32,7 +32,7 @@ it("steps are forgotten past their time, the finest first", async ({ pool }) => 
   expect(rows.map(({ step }) => step)).toEqual([300, 3600, 86_400]);
 });
 
-it("folding adds latencies up, range by range", async ({ pool, fold }) => {
+it("folding adds latencies, range by range", async ({ pool, fold }) => {
   const [target, orgId] = [newId(1, Date.now()), newId(2, Date.now())];
   const add = (latencies: number[]) =>
     pool.query(
@@ -59,21 +59,21 @@ it("folding adds latencies up, range by range", async ({ pool, fold }) => {
     [9, 1],
   ]);
   const nowSeconds = Math.floor(Date.now() / 1000);
-  // In the first second of a minute the range would end before it.
+  // In the first second of a minute, the range would end before it.
   const range = rangeOf({ from: nowSeconds - 3600 }, nowSeconds + 1);
   const { totals } = await readStats(pool, { orgId, targetId: target }, range);
   const middle = (range: number) => percentiles({ ranges: [range], counts: [1] }, [1])![0];
   expect(totals.latency_ms).toEqual({ p50: middle(3), p95: middle(9), p99: middle(9) });
 });
 
-it("a page says the same before and after folding, and after a version before has added to a step", async ({
+it("statistics are the same before and after folding, and after an older version has added to a step", async ({
   pool,
   fold,
 }) => {
   const [target, orgId] = [newId(1, Date.now()), newId(2, Date.now())];
   const nowSeconds = Math.floor(Date.now() / 1000);
   const hours = rangeOf({ from: nowSeconds - 5 * 3600, step: 60 }, nowSeconds + 1);
-  // Minutes of more than three hours, each with latencies of its own.
+  // Activity in the minutes of more than three hours, each with other latencies.
   await pool.query(
     `insert into target_activity (bucket, delivered, target_id, org_id, at_ms, latencies)
      select 1, 3, $1::uuid, $2::uuid, ($3::bigint - m * 60) * 1000, array[m % 7, m % 60, 40 + m % 11]::smallint[]

@@ -5,12 +5,12 @@ import { stepsKept } from "./steps.ts";
 
 const advisoryLockKey = 7_281_934_012;
 const rowsPerStatement = 50_000;
-/** Each is of up to 64 targets. */
+/** Each of these rows has up to 64 targets. */
 const publishedRowsPerStatement = 300;
 
 /**
- * Folds rows of activity into steps of time. At any moment, also after a crash, activity is counted either in a row or in a step.
- * One process folds at a time; the others return at once. @returns how many rows were folded.
+ * Folds rows of activity into steps of time. At any time, even after a crash, activity is counted either in a row or in a step.
+ * Only one process folds at a time; in others the call returns at once. @returns the number of folded rows.
  */
 export async function foldActivity(pool: pg.Pool, cellNumber: number = 0): Promise<number> {
   let total = 0;
@@ -30,7 +30,7 @@ export async function foldActivity(pool: pg.Pool, cellNumber: number = 0): Promi
   }
 }
 
-/** Forgets steps past their retention, which is longer the coarser they are. @returns how many were forgotten. */
+/** Deletes steps past their retention, which is longer for coarser steps. @returns the number of deleted steps. */
 export async function forgetActivity(pool: pg.Pool): Promise<number> {
   let total = 0;
   for (const { seconds, keptSeconds } of stepsKept) {

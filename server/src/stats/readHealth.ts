@@ -3,7 +3,7 @@ import type pg from "pg";
 import { circuitMemoryMs } from "../delivery/rows/openCircuits.ts";
 import type { ListedHealth, TargetHealth } from "./schemas.ts";
 
-/** How a target fares at this moment; times in Unix seconds. */
+/** The current health of a target; times in Unix seconds. */
 type Health = Static<typeof TargetHealth>;
 
 type HealthRow = Pick<
@@ -22,10 +22,10 @@ type HealthRow = Pick<
   > &
   Record<"open_until" | "oldest_due", number | null>;
 
-/** Up to here rows of what is due or held are counted; each has up to 64 items. */
+/** Maximum number of rows counted as due or held; each row has up to 64 items. */
 const maxCountedRows = 2_500;
 
-/** Which targets: of an organization, or of one of its customers where its caller is limited to that. */
+/** The targets to read: of an organization, or only of one customer if the caller is limited to it. */
 export interface HealthScope {
   orgId: string;
   ids: readonly string[];
@@ -33,8 +33,8 @@ export interface HealthScope {
 }
 
 /**
- * How targets fare, over all nodes, in the order of their ids; without those that are not in the scope. One statement. A target
- * costs what the nodes have in hand in its bucket, and at most {@link maxCountedRows} rows of what is due.
+ * Reads the health of targets over all nodes, in the order of their ids; targets outside of the scope are left out. Uses one
+ * statement. The cost per target is that of the leased rows in its bucket and of at most {@link maxCountedRows} due rows.
  */
 export async function readHealths(
   pool: pg.Pool,
@@ -67,7 +67,7 @@ function seconds(ms: number | null): number | null {
   return ms === null ? null : Math.floor(ms / 1000);
 }
 
-/** Unleased deliveries that are due until a moment, in the order of `deliveries_due`. */
+/** SQL: deliveries without a lease that are due by `until`, in the order of the index `deliveries_due`. */
 function waiting(until: string): string {
   return `
     select cardinality(d.event_ids) as items, d.due_at
@@ -80,7 +80,7 @@ function waiting(until: string): string {
     limit $4`;
 }
 
-/** A time of the last day that has one: three years of days are not read for it. */
+/** SQL: the value of the latest day that has one, without reading three years of days. */
 function latestOf(column: "last_attempt_at" | "last_success_at"): string {
   return `
     select s.${column}
@@ -167,15 +167,15 @@ const healthText = `
     and ($3::text is null or t.customer_uid = $3)
   order by t.id`;
 
-/** The activity of a target in an hour; `at` is its beginning in Unix seconds. */
+/** The activity of a target in one hour; `at` is its beginning in Unix seconds. */
 type Hour = Static<typeof ListedHealth>["hours"][number];
 
 const hourSeconds = 3_600;
 const hoursShown = 24;
 
 /**
- * The last 24 hours of some targets of an organization, by target; hours in which nothing was attempted are left out. One
- * statement: the steps of an hour, and what is not folded into them yet.
+ * Reads the last 24 hours of some targets of an organization, by target; hours without attempts are left out. One statement
+ * reads the hourly steps and the activity that is not folded yet.
  */
 export async function readHours(
   pool: pg.Pool,

@@ -7,28 +7,30 @@ import type { RowOf } from "../postgres/hot/functionCall.ts";
 import type { Stats } from "./schemas.ts";
 import { piecesOf, type Range } from "./steps.ts";
 
-/** Activity, with the latency of deliveries from acceptance to the receiver's answer, in milliseconds. */
+/** Activity, with the latency of deliveries from acceptance to the receiver's answer in milliseconds. */
 type Activity = Static<typeof Stats>["totals"];
 type Counts = Omit<Activity, "latency_ms">;
 type Percentiles = NonNullable<Activity["latency_ms"]>;
 type RangeStats = Pick<Static<typeof Stats>, "points" | "totals">;
 
-/** The scope of activity: an organization, or one of its targets. */
+/** An organization, or one of its targets. */
 export interface Scope {
   orgId: string;
   targetId?: string | undefined;
 }
 
 /**
- * One row of activity_in_steps.sql, of three kinds: counts and latencies of a step; many steps whose percentiles were kept; the
+ * One row of activity_in_steps.sql, of three kinds: counts and latencies of one step; many steps with stored percentiles;
  * latencies of the whole range.
  */
 type Part = RowOf<"activity_in_steps">;
 
-/** Time, four counts, and the latency ranges of three percentiles, each plus one: 0 where nothing was delivered. */
+/**
+ * Numbers per step: time, four counts, and the latency ranges of three percentiles, each plus one (0 if nothing was delivered).
+ */
 const numbersPerStep = 8;
 
-/** Statistics of a range, including activity that is not folded yet. Steps without activity are left out. */
+/** Reads the statistics of a range, including activity that is not folded yet. Steps without activity are left out. */
 export async function readStats(pool: pg.Pool, scope: Scope, range: Range): Promise<RangeStats> {
   const pieces = piecesOf(range);
   const rows = await callFunction(pool, "activity_in_steps", {
@@ -46,7 +48,7 @@ export async function readStats(pool: pg.Pool, scope: Scope, range: Range): Prom
   for (const part of rows) {
     if (part.kept !== null) addKeptSteps(steps, all, numbersIn(part.kept));
     const latencies = readLatencies(part);
-    // The folded ones come once more for the totals, in as few steps as there can be.
+    // Folded latencies are also returned separately for the totals, in as few steps as possible.
     if (latencies !== undefined && (part.at === null || part.counts === null)) all.latencies.push(latencies);
     if (part.at === null) continue;
     const step = stepAt(steps, part.at);
@@ -90,7 +92,7 @@ export const noStats: RangeStats = { points: [], totals: activityOf(newSum()) };
 interface Sum {
   counts: Counts;
   latencies: LatencyCounts[];
-  /** In place of latencies, where they are of one folded step. */
+  /** Stored percentiles, used instead of latencies if these come from one folded step. */
   kept: Percentiles | null;
 }
 
@@ -109,14 +111,14 @@ function readLatencies({ ranges, counts }: Part): LatencyCounts | undefined {
   if (ranges === null || ranges === "") return undefined;
   const numbers = numbersIn(ranges);
   if (counts !== null) return { ranges: numbers, counts: numbersIn(counts) };
-  // Not folded yet: one for each item.
+  // Not folded yet: the row has one latency range per item.
   return addLatencies([
     ...numbers.map((range) => ({ ranges: [range], counts: [1] })),
     { ranges: [], counts: [] },
   ]);
 }
 
-/** Whole numbers with blanks between, in a third of the time of `split` and `Number`. */
+/** Parses integers separated by blanks, in a third of the time of `split` and `Number`. */
 function numbersIn(text: string): number[] {
   const numbers: number[] = [];
   let number = 0;

@@ -91,7 +91,7 @@ async function listHealths(
   const ids = healths.map((health) => health.target_id);
   const hours = await readHours(deps.pool, scope.orgId, ids);
   const listed: Static<typeof ListedHealth>[] = [];
-  // One after the other: a page of mailboxes takes one connection of the pool.
+  // One at a time, so that a page of mailboxes uses only one connection of the pool.
   for (const health of healths) {
     const shown = await withMailbox(deps, scope.orgId, health);
     if (shown !== undefined) listed.push({ ...shown, hours: hours.get(health.target_id) ?? [] });
@@ -99,7 +99,7 @@ async function listHealths(
   return listed;
 }
 
-/** The health of a target, which of a mailbox is its stats; undefined if the mailbox was deleted since its health was read. */
+/** Adds a mailbox's stats to its health; undefined if the mailbox was deleted after its health was read. */
 async function withMailbox(
   deps: MailboxRouteDeps,
   orgId: string,
@@ -112,5 +112,5 @@ async function withMailbox(
   return { ...fieldsOf(CommonHealth, health), ...stats, oldest_ready_seconds: oldest };
 }
 
-/** The present state of targets. */
+/** Routes for the current state of targets. */
 export const targetHealthRoutes = [healthRoute, healthsRoute];

@@ -41,7 +41,7 @@ const activity = {
   delivered: Type.Integer({ description: "Items delivered; of a mailbox, messages acknowledged" }),
   retried: Type.Integer({ description: "Attempts that failed and are followed by another" }),
   failed: Type.Integer({ description: "Items whose last attempt failed" }),
-  // A list of types and no union, of which the serializer would try each member on every point.
+  // A list of types instead of a union, because the serializer would try each member of a union for every point.
   latency_ms: Type.Unsafe<{ p50: number; p95: number; p99: number } | null>({
     type: ["object", "null"],
     properties: { p50: { type: "integer" }, p95: { type: "integer" }, p99: { type: "integer" } },
@@ -71,7 +71,7 @@ const Circuit = oneOf(
 
 const onlySent = "Absent on mailboxes";
 
-/** How many targets one list of health has at most. */
+/** Maximum number of targets in one health list. */
 export const maxListed = 100;
 
 export const HealthsQuery = Type.Object({
@@ -82,7 +82,7 @@ export const HealthsQuery = Type.Object({
   }),
 });
 
-/** The part of a target's health that every kind has. */
+/** The fields of health that targets of every kind have. */
 export const CommonHealth = Type.Object({
   target_id: Id,
   kind: oneOf(targetKinds),

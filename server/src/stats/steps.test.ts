@@ -6,7 +6,7 @@ const day = 86_400;
 const now = 1_793_500_123;
 
 describe("the range of statistics", () => {
-  it("is the last 24 hours unless it is said, in whole steps", () => {
+  it("is the last 24 hours by default, in whole steps", () => {
     expect(rangeOf({}, now)).toEqual({ from: 1_793_413_500, to: 1_793_500_200, step: 300 });
     expect(rangeOf({ step: 3600 }, now)).toEqual({ from: 1_793_412_000, to: 1_793_502_000, step: 3600 });
     expect(rangeOf({ to: now - day }, now)).toMatchObject({ from: 1_793_327_100, step: 300 });
@@ -32,7 +32,7 @@ describe("the range of statistics", () => {
     expect(() => rangeOf(asked, now)).toThrow(message);
   });
 
-  it("has no more points than are answered, and all that is kept can be asked for", () => {
+  it("has at most the allowed number of points, and all stored steps can be requested", () => {
     for (const { seconds: step, keptSeconds } of stepsKept) {
       const from = now - Math.min(keptSeconds, (maxPoints - 2) * step);
       expect(rangeOf({ from, step }, now).step).toBe(step);
@@ -52,10 +52,10 @@ describe("the range of statistics", () => {
   });
 });
 
-it("a range is put together from few steps, with nothing twice and nothing left out", () => {
+it("a range is composed of few steps, without overlaps or gaps", () => {
   fc.assert(
     fc.property(
-      // Days are the coarsest.
+      // Days are the coarsest steps.
       fc.constantFrom(...stepsKept.map(({ seconds }) => seconds).filter((seconds) => seconds < 86_400)),
       fc.integer({ min: 1, max: maxPoints }),
       fc.integer({ min: 0, max: 100_000 }),
@@ -67,7 +67,7 @@ it("a range is put together from few steps, with nothing twice and nothing left 
         expect(ends.at(-1)).toBe(range.to);
         for (const piece of pieces) expect([piece.from % piece.step, piece.to % piece.step]).toEqual([0, 0]);
         const steps = pieces.reduce((sum, piece) => sum + (piece.to - piece.from) / piece.step, 0);
-        // At most a coarse step less one at each end.
+        // At each end, the remainder is at most one coarse step.
         expect(steps).toBeLessThan(125 + 1_500 / 12);
       },
     ),

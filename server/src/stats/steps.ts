@@ -1,6 +1,6 @@
 import { ApiError } from "../http/contract/errors.ts";
 
-/** The steps of time that statistics are kept in, and for how long; all in seconds. */
+/** The steps of time for which statistics are stored, and their retention; all in seconds. */
 export const stepsKept = [
   { seconds: 60, keptSeconds: 26 * 3600 },
   { seconds: 300, keptSeconds: 8 * 86_400 },
@@ -14,7 +14,7 @@ const longestKeptSeconds = Math.max(...stepsKept.map(({ keptSeconds: kept }) => 
 
 export const maxPoints = 1_500;
 const defaultRangeSeconds = 86_400;
-/** A step is chosen that gives no more points than this. */
+/** The default step gives at most this many points. */
 const defaultPoints = 300;
 
 export interface Asked {
@@ -24,15 +24,15 @@ export interface Asked {
 }
 
 export interface Range {
-  /** Unix seconds, multiples of the step: `to` is where the last step ends. */
+  /** Unix seconds, multiples of the step; `to` is the end of the last step. */
   from: number;
   to: number;
   step: Step;
 }
 
 /**
- * The whole steps that a question is about: the last 24 hours, in a step that suits, unless it says otherwise.
- * @throws {ApiError} 400 for an empty range, more than 1,500 steps, and steps that are not kept for so long.
+ * The range of a request in whole steps; by default the last 24 hours, in a suitable step.
+ * @throws {ApiError} 400 for an empty range, more than 1,500 steps, and steps past their retention.
  */
 export function rangeOf({ from, to, step }: Asked, nowSeconds: number): Range {
   const end = to ?? Math.max(nowSeconds, from ?? 0);
@@ -66,12 +66,12 @@ export function rangeOf({ from, to, step }: Asked, nowSeconds: number): Range {
 /** A part of a range in steps of one length. */
 export interface Piece {
   step: Step;
-  /** Unix seconds: where the first step begins, and where the last ends. */
+  /** Unix seconds: the beginning of the first step, and the end of the last. */
   from: number;
   to: number;
 }
 
-/** The range in as few steps as it can be put together from: coarse ones within, fine ones at its ends. */
+/** Divides the range into as few steps as possible: coarse steps in the middle, fine ones at both ends. */
 export function piecesOf({ from, to, step }: Range): Piece[] {
   const coarse = coarserThan(step);
   if (coarse === undefined) return [{ step, from, to }];
@@ -85,7 +85,7 @@ export function piecesOf({ from, to, step }: Range): Piece[] {
   ];
 }
 
-/** The next coarser step of which a page of {@link maxPoints} has at least ten. */
+/** The next step that is at least 12 times as long, so that a range of {@link maxPoints} steps contains at least ten of them. */
 function coarserThan(step: Step): Step | undefined {
   return stepsKept.find(({ seconds }) => seconds >= step * 12)?.seconds;
 }

@@ -4,33 +4,33 @@ import { FrameRing } from "./frameRing.ts";
 
 const frame: Frame = { type: "item", data: "{}" };
 
-test("a stream that begins in the millisecond of the next frame resumes before it", () => {
+test("a stream that begins in the millisecond of the next frame resumes before that frame", () => {
   const ring = new FrameRing(10, 1_000);
   const id = ring.lastId(5_000);
   const [next] = ring.add([frame], 5_000);
   expect(ring.since({ id, isOwn: true })).toEqual([next]);
 });
 
-test("frames of one moment have ids of their own, in order", () => {
+test("frames of the same millisecond have different ids, in order", () => {
   const ring = new FrameRing(10, 1_000);
   expect(ring.add([frame, frame, frame], 5_000).map(({ id }) => id)).toEqual([5_000, 5_001, 5_002]);
 });
 
-test("what was dropped cannot be resumed from, what is kept can", () => {
+test("a client can resume from frames that are kept, but not from dropped ones", () => {
   const ring = new FrameRing(2, 1_000);
   const [first, second, third] = ring.add([frame, frame, frame], 5_000);
   expect(ring.since({ id: first!.id - 1, isOwn: true })).toBeUndefined();
   expect(ring.since({ id: first!.id, isOwn: true })).toEqual([second, third]);
 });
 
-test("another node's id is taken with some time before it, and not from before this node watched", () => {
+test("another node's id is accepted with a tolerance, but not from before this node watched", () => {
   const ring = new FrameRing(10, 1_000);
   const [early] = ring.add([frame], 4_500);
   expect(ring.since({ id: 5_000, isOwn: false })).toEqual([early]);
   expect(ring.since({ id: 2_000, isOwn: false })).toBeUndefined();
 });
 
-test("after a gap nothing before it can be resumed from", () => {
+test("after a gap, a client cannot resume from before it", () => {
   const ring = new FrameRing(10, 1_000);
   const [early] = ring.add([frame], 4_500);
   ring.forget(6_000);

@@ -1,22 +1,22 @@
 import type { Frame } from "./gatherChanges.ts";
 
 export interface NumberedFrame extends Frame {
-  /** Unix milliseconds of this node's clock; never the same twice. */
+  /** Unix milliseconds of this node's clock, unique on this node. */
   id: number;
 }
 
-/** Ids are moments of the clock of the node that gave them; clocks may differ by this much. */
+/** Ids are times of the clock of the node that created them; clocks may differ by this much. */
 const clockToleranceMs = 2_000;
 
-/** The last frames of one organization, for streams that come back. */
+/** The last frames of one organization, for clients that reconnect. */
 export class FrameRing {
   readonly #limit: number;
-  /** From this id on nothing is missing. */
+  /** No frame is missing from this id on. */
   #completeFrom: number;
   #frames: NumberedFrame[] = [];
   #lastId = 0;
 
-  /** @param limit How many frames are kept. @param nowMs From when on the organization is watched. */
+  /** @param limit Maximum number of kept frames. @param nowMs When this node began to watch the organization. */
   constructor(limit: number, nowMs: number) {
     this.#limit = limit;
     this.#completeFrom = nowMs;
@@ -33,15 +33,15 @@ export class FrameRing {
     return numbered;
   }
 
-  /** Forgets all frames after changes were missed: a client cannot resume from before now. */
+  /** Drops all frames after changes were missed, so that no client can resume from before now. */
   forget(nowMs: number): void {
     this.#frames = [];
     this.#completeFrom = Math.max(nowMs, this.#lastId + 1) + clockToleranceMs;
   }
 
   /**
-   * The frames after the one with this id. If another node gave the id, frames from shortly before are included, because
-   * clocks differ. Undefined when a frame may be missing.
+   * Returns the frames after the one with this id; undefined if a frame may be missing. If another node created the id, frames
+   * from shortly before are included, because clocks differ.
    */
   since({ id, isOwn }: { id: number; isOwn: boolean }): NumberedFrame[] | undefined {
     const from = isOwn ? id + 1 : id - clockToleranceMs;
@@ -49,7 +49,7 @@ export class FrameRing {
     return this.#frames.filter((frame) => frame.id >= from);
   }
 
-  /** The id to resume from for a stream that begins now: every frame to come has a later one. */
+  /** The id from which a stream that begins now can resume; every later frame has a higher id. */
   lastId(nowMs: number): number {
     return Math.max(this.#lastId, nowMs - 1);
   }

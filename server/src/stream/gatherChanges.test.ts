@@ -7,7 +7,7 @@ function gather(targets: number): GatheredChanges {
   return changes;
 }
 
-test("each target that changed is told once, up to fifty", () => {
+test("each changed target is reported once, up to fifty", () => {
   const changes = gather(50);
   changes.add("0", { type: "target", data: { id: "0" } });
   expect(changes.frames(1).map(({ data }) => data)).toEqual(
@@ -15,11 +15,11 @@ test("each target that changed is told once, up to fifty", () => {
   );
 });
 
-test("of more than fifty none is left out in silence: everything is to be read again", () => {
+test("more than fifty changed targets become one instruction to read everything again", () => {
   expect(gather(51).frames(1)).toEqual([{ type: "reset", data: '{"reason":"many"}' }]);
 });
 
-test("counts of items are told beside that", () => {
+test("counts of items are sent in addition to changed targets", () => {
   const changes = gather(51);
   const data = { id: "1", target_id: "t", event_type: null, status: "QUEUED", created_at: 1 } as const;
   for (let n = 0; n < 51; n++) changes.add("t", { type: "item", data });

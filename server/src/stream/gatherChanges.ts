@@ -3,25 +3,25 @@ import type { Change, ChangeType } from "../items/changes.ts";
 /** One server-sent event, without its id. */
 export interface Frame {
   type: ChangeType | "summary" | "reset";
-  /** JSON. */
+  /** Event data as JSON. */
   data: string;
 }
 
-/** More changes than these in one turn are told as numbers: a page cannot show more, and nobody could read them. */
+/** With more changes than this in one turn, only counts are sent, because a page cannot show more. */
 const maxChanges = 50;
-/** More targets than these share the entry without a `target_id`. */
+/** Targets beyond this number share the entry without a `target_id`. */
 const maxTargets = 40;
-/** A change whose JSON is longer is counted only: it must fit a notification of PostgreSQL. */
+/** A change with longer JSON is only counted, because it must fit into a PostgreSQL notification. */
 const maxChangeBytes = 2_000;
 
-/** Counts for a target with too many changes to send each. */
+/** Counts of a target, used when there are too many changes to send each. */
 type ChangeCounts = Record<"accepted" | "delivered" | "retried" | "failed", number>;
 
-/** Gathers what happens in one organization from one turn to the next. */
+/** Collects the changes of one organization during one turn. */
 export class GatheredChanges {
   readonly #sinceMs: number;
   readonly #counts = new Map<string, ChangeCounts>();
-  /** The latest of each subject whose changes only say that it is to be read again. */
+  /** The latest change of each subject whose changes only tell clients to read it again. */
   readonly #subjects = new Map<string, Frame>();
   #frames: Frame[] = [];
   #isSummary = false;
@@ -32,7 +32,7 @@ export class GatheredChanges {
 
   add(targetId: string, change: Change): void {
     if (change.type === "item") {
-      // Also an item that is canceled is to be told of, and adds to no number.
+      // A canceled item is reported too, but does not increase a count.
       const isNew = change.data.status !== "CANCELED";
       this.#countsOf(targetId).accepted += isNew ? 1 : 0;
     }
@@ -43,14 +43,17 @@ export class GatheredChanges {
       return;
     }
     this.#isSummary ||= this.#frames.length === maxChanges;
-    // At a high rate nothing is written of each.
+    // At a high rate, single changes are not serialized.
     if (this.#isSummary) return;
     const data = JSON.stringify(change.data);
     if (data.length <= maxChangeBytes) this.#frames.push({ type: change.type, data });
     else this.#isSummary = true;
   }
 
-  /** The message: each change, or counts. More subjects than the bound are not told: everything is to be read again. */
+  /**
+   * Returns the frames of this turn: each change, or counts. If more subjects changed than the limit, clients are told to read
+   * everything again.
+   */
   frames(nowMs: number): Frame[] {
     const subjects = this.#subjects.size > maxChanges ? [tooMany] : [...this.#subjects.values()];
     if (!this.#isSummary) return [...this.#frames, ...subjects];

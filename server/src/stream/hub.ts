@@ -8,37 +8,40 @@ import type { Parts } from "../items/parts.ts";
 
 export interface HubDeps extends Pick<Parts, "pool" | "nowMs"> {
   log: Pick<Log, "warn">;
-  /** Tells this node's ids from those of others. */
+  /** Distinguishes this node's ids from those of other nodes. */
   nodeTag: string;
-  /** The first stream of an organization; resolves when what happens in it is reported. */
+  /** Called at the first stream of an organization; resolves when the organization's changes are reported. */
   begin: (orgId: string) => Promise<void>;
-  /** Nobody has watched the organization for a while. */
+  /** Called when no stream of the organization has been open for a while. */
   end: (orgId: string) => void;
 }
 
-/** Streams of one organization, with what those who come back have missed. */
+/** The streams of one organization, and the recent frames for clients that reconnect. */
 interface Room {
-  /** With the check, of each round of them, that goes with a beat: thousands at once would hold everything else up. */
+  /**
+   * Each stream with its number within a round of checks. The streams send their heartbeats spread over a round, because
+   * thousands at once would block other work.
+   */
   streams: Map<OpenStream, number>;
   ring: FrameRing;
   begun: Promise<void>;
   emptySinceMs: number | undefined;
 }
 
-/** Streams on this node, and of one organization; frames that are kept of one, of up to 2 kB each. */
+/** Maximum number of streams on this node and of one organization, and of kept frames of one organization (up to 2 kB each). */
 const most = { streams: 10_000, ofOrganization: 200, frames: 500 };
-/** How long the frames of an organization are kept for streams that come back. */
+/** How long the frames of an organization are kept for clients that reconnect. */
 const keptMs = 60_000;
-/** A stream hears nothing for as many checks at most, so that proxies keep it. */
+/** The interval of checks, and the number of checks between two heartbeats of a stream, which keep proxies from closing it. */
 const checks = { everyMs: 1_000, perBeat: 15 };
 
-/** The streams that are open on this node. */
+/** The open streams of this node. */
 export class StreamHub {
   readonly #deps: HubDeps;
   readonly #rooms = new Map<string, Room>();
   #count = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Checks so far, and streams. */
+  /** Number of checks so far. */
   #checks = 0;
   #opened = 0;
   #checking: Promise<void> | undefined;
@@ -50,7 +53,7 @@ export class StreamHub {
   start(): void {
     this.#timer = setInterval(() => {
       this.#beat();
-      // The next is skipped while a slow database keeps one waiting.
+      // The next check is skipped while the last one still waits for the database.
       this.#checking ??= this.#check([...this.#rooms.values()]).finally(() => (this.#checking = undefined));
     }, checks.everyMs);
   }
@@ -59,12 +62,12 @@ export class StreamHub {
     return this.#count;
   }
 
-  /** Whether one more stream of the organization is too many. */
+  /** Whether the limit of streams is reached for the node or the organization. */
   isFull(orgId: string): boolean {
     return this.#count >= most.streams || (this.#rooms.get(orgId)?.streams.size ?? 0) >= most.ofOrganization;
   }
 
-  /** @param resumeFrom The id of the last frame that the client has seen, of this node or another. */
+  /** @param resumeFrom Id of the last frame that the client received, from this node or another. */
   async open(options: Omit<StreamOptions, "nodeTag">, resumeFrom: string | undefined): Promise<OpenStream> {
     const stream = new OpenStream({ ...options, nodeTag: this.#deps.nodeTag });
     const { orgId } = stream.caller;
@@ -82,13 +85,13 @@ export class StreamHub {
     const missed = resumeFrom === undefined ? [] : room.ring.since(this.#readId(resumeFrom));
     const id = room.ring.lastId(this.#deps.nowMs());
     if (missed === undefined) stream.reset(id, "unknown");
-    // Missed changes have ids of their own, so that a client which disconnects earlier does not skip them.
+    // Missed frames have their own ids. The first id precedes them, so that a client that disconnects early does not skip them.
     else stream.begin(missed.length > 0 ? missed[0]!.id - 1 : id);
     stream.send(missed ?? []);
     return stream;
   }
 
-  /** Sends frames to the organization's streams whose credentials are still valid. */
+  /** Sends frames to the organizations' streams whose credentials are still valid. */
   async deliver(frames: ReadonlyMap<string, readonly Frame[]>): Promise<void> {
     const nowMs = this.#deps.nowMs();
     const due: [Room, NumberedFrame[]][] = [];
@@ -101,7 +104,7 @@ export class StreamHub {
     for (const [room, numbered] of due) for (const stream of room.streams.keys()) stream.send(numbered);
   }
 
-  /** Frames of other nodes were missed: tells all clients to read everything again. */
+  /** Called after frames of other nodes were missed: tells all clients to read everything again. */
   forgetAll(): void {
     const nowMs = this.#deps.nowMs();
     for (const room of this.#rooms.values()) {
@@ -110,7 +113,7 @@ export class StreamHub {
     }
   }
 
-  /** `<moment>-<node>`. */
+  /** Parses `<moment>-<node>`. */
   #readId(text: string): { id: number; isOwn: boolean } {
     const [moment, node] = text.split("-");
     return { id: Number(moment), isOwn: node === this.#deps.nodeTag };
@@ -141,7 +144,7 @@ export class StreamHub {
     if (room.streams.size === 0) room.emptySinceMs = this.#deps.nowMs();
   }
 
-  /** Ends the streams of revoked credentials, and all of them when the database does not say which those are. */
+  /** Ends the streams of revoked credentials; ends all streams if the database cannot be asked. */
   async #check(rooms: readonly Room[]): Promise<void> {
     this.#closeEmptyRooms();
     const streams = rooms.flatMap((room) => [...room.streams.keys()]);
@@ -157,7 +160,7 @@ export class StreamHub {
     }
   }
 
-  /** Nothing may be written to a stream after its end, so it leaves its room at once. */
+  /** Ends streams. A stream leaves its room at once, because nothing may be written to it afterwards. */
   #end(streams: readonly OpenStream[], reason: "unauthorized" | "stopping"): void {
     for (const stream of streams) {
       const room = this.#rooms.get(stream.caller.orgId);
@@ -183,7 +186,7 @@ export class StreamHub {
   }
 }
 
-/** The callers whose credential is no longer valid in the database. */
+/** Returns the streams whose caller's credential is no longer valid in the database. */
 async function revokedCallers<T extends { caller: Caller }>(
   pool: pg.Pool,
   streams: readonly T[],
@@ -196,7 +199,7 @@ async function revokedCallers<T extends { caller: Caller }>(
   }
   const { rows } = await pool.query<{ keys: string[]; tokens: string[] }>({
     name: "check_streams",
-    // Laterals with a limit: with a join, the planner might read all keys there are for a few thousand.
+    // Lateral joins with a limit: with a plain join, the planner might read all keys to check a few thousand.
     text: `select
              array(
                select replace(w.id::text, '-', '')

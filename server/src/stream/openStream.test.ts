@@ -4,10 +4,10 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { OpenStream } from "./openStream.ts";
 
 const caller: Caller = { kind: "apiKey", orgId: "0".repeat(32), keyId: "1".repeat(32), scope: undefined };
-/** A frame of the largest kind. */
+/** A frame of the maximum size. */
 const frame = (id: number) => ({ id, type: "item" as const, data: JSON.stringify("x".repeat(1_990)) });
 
-/** A stream whose client does not read until it is told to. */
+/** A stream whose client starts to read only when the test says so. */
 function openUnread(types: readonly ChangeType[] = []) {
   const response = {
     writableFinished: false,
@@ -24,7 +24,7 @@ function openUnread(types: readonly ChangeType[] = []) {
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-test("a client that does not read has a bounded part of what happens waiting, and is told that it missed some", async () => {
+test("a client that does not read has a bounded backlog and is told that it missed frames", async () => {
   const { stream } = openUnread();
   for (let id = 0; id < 1_000; id++) stream.send([frame(10 * id), frame(10 * id + 1)]);
   expect(stream.body.writableLength + stream.body.readableLength).toBeLessThan(256 * 1024);
@@ -36,7 +36,7 @@ test("a client that does not read has a bounded part of what happens waiting, an
   expect(text).toContain('id: 19999-0123abcd\nevent: reset\ndata: {"reason":"slow"}\n\nid: 20000-0123abcd\n');
 });
 
-test("a client that has read nothing between two beats is cut off, one that has is not", async () => {
+test("a client that has read nothing between two heartbeats is disconnected, others are not", async () => {
   const { stream, response } = openUnread();
   const fill = (): void => {
     for (let id = 0; id < 100; id++) stream.send([frame(id)]);
@@ -55,13 +55,13 @@ test("a client that has read nothing between two beats is cut off, one that has 
   expect(response.isDestroyed).toBe(true);
 });
 
-test("what a client does not take of an ended stream is not kept for it", async () => {
+test("unread data of an ended stream is not kept", async () => {
   const { stream, response } = openUnread();
   stream.end("unauthorized");
   await expect.poll(() => response.isDestroyed).toBe(true);
 });
 
-test("a client that asked for some types is told all the same that it has to read again", async () => {
+test("a client that subscribes to some types is still told to read everything again", async () => {
   const { stream } = openUnread(["item"]);
   let text = "";
   stream.body.setEncoding("utf8").on("data", (piece: string) => (text += piece));

@@ -6,23 +6,23 @@ import type { NumberedFrame } from "./frameRing.ts";
 
 export interface StreamOptions {
   caller: Caller;
-  /** The types that the client asked for; empty means all. */
+  /** The types that the client requested; empty means all. */
   types: readonly ChangeType[];
   nodeTag: string;
-  /** The readable stream that is sent; it ends when everything has left the process. */
+  /** The response that carries the stream; it is finished when all data has left the process. */
   response: Pick<ServerResponse, "writableFinished" | "destroy">;
 }
 
-/** One client's stream, in the form of server-sent events (WHATWG HTML, section 9.2). */
+/** One client's stream of server-sent events (WHATWG HTML, section 9.2). */
 export class OpenStream {
   readonly caller: Caller;
   readonly body = new PassThrough({ highWaterMark: bufferBytes });
   readonly #nodeTag: string;
   readonly #types: ReadonlySet<ChangeType>;
   readonly #response: StreamOptions["response"];
-  /** The client does not read as fast as things happen, and has missed some. */
+  /** The client reads too slowly and has missed frames. */
   #hasMissed = false;
-  /** The buffer was full at the last beat, and has not been emptied since. */
+  /** The buffer was full at the last heartbeat and has not drained since. */
   #isStuck = false;
 
   constructor({ caller, types, nodeTag, response }: StreamOptions) {
@@ -30,12 +30,15 @@ export class OpenStream {
     this.#nodeTag = nodeTag;
     this.#types = new Set(types);
     this.#response = response;
-    // The client has gone; the hub hears of it by `close`.
+    // The client has disconnected; the hub is notified by `close`.
     this.body.on("error", () => undefined);
     this.body.on("drain", () => (this.#isStuck = false));
   }
 
-  /** Sends what the client asked for; drops it when the client's buffer is full, and says so when it has room again. */
+  /**
+   * Sends the frames that the client requested. Drops them while the client's buffer is full, and tells the client when it has
+   * room again.
+   */
   send(frames: readonly NumberedFrame[]): void {
     if (this.body.writableNeedDrain) {
       this.#hasMissed = true;
@@ -50,7 +53,7 @@ export class OpenStream {
     if (text !== "") this.body.write(text);
   }
 
-  /** The first bytes: they tell the client that it is heard, and where it stands. */
+  /** Sends the first bytes: they confirm the stream and contain the id to resume from. */
   begin(id: number): void {
     this.body.write(`${this.#idLine(id)}: open\n\n`);
   }
@@ -60,8 +63,8 @@ export class OpenStream {
   }
 
   /**
-   * A comment, so that proxies keep the connection and a vanished client is noticed. A client that has read nothing
-   * since the last one, with its buffer full, is cut off: it may come back, and holds memory no longer.
+   * Sends a heartbeat: a comment that keeps proxies from closing the connection and reveals a vanished client. A client that has
+   * read nothing since the last heartbeat while its buffer was full is disconnected, which frees the memory; it may reconnect.
    */
   beat(): void {
     if (!this.body.writableNeedDrain) this.body.write(":\n\n");
@@ -70,8 +73,8 @@ export class OpenStream {
   }
 
   /**
-   * Data that the client does not read soon is dropped.
-   * @param reason Told to the client, which is not to come back with this credential when it was `unauthorized`.
+   * Ends the stream; data that the client does not read soon is dropped.
+   * @param reason Sent to the client. After `unauthorized`, it must not reconnect with this credential.
    */
   end(reason: "unauthorized" | "stopping"): void {
     this.body.end(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`);
@@ -94,13 +97,13 @@ export class OpenStream {
   }
 }
 
-/** Bytes that may wait for a slow client. */
+/** Maximum bytes that wait for a slow client. */
 const bufferBytes = 64 * 1024;
 /** How long the end of a stream may wait for its client. */
 const endingMs = 1_000;
 
 /**
- * Why a client is to read everything again: where it resumes from is not known here, or it was too slow. `GatheredChanges` gives a
- * third reason, `many`.
+ * Why a client must read everything again: its resume id is unknown here, or it was too slow. `GatheredChanges` has a third
+ * reason, `many`.
  */
 export type ResetReason = "unknown" | "slow";

@@ -26,8 +26,8 @@ const it = test.extend("relay", ({ proxy }, { onCleanup }) => {
   return Object.assign(seen, { relay });
 });
 
-it("hears all that other nodes tell from the moment it listens", async ({ relay, pool }) => {
-  // Without it, to connect might take as long as the other connection does.
+it("receives all frames that other nodes send after it listens", async ({ relay, pool }) => {
+  // Without this, connecting could take as long as on the other connection.
   await pool.query("select 1");
   await relay.relay.listen();
   const log = { warn: () => undefined };
@@ -36,7 +36,7 @@ it("hears all that other nodes tell from the moment it listens", async ({ relay,
   expect(relay.gaps).toBe(0);
 });
 
-it("says that frames may be missing when its first connection came late", async ({ relay, proxy }) => {
+it("reports that frames may be missing if its first connection came late", async ({ relay, proxy }) => {
   proxy.accepts = false;
   await relay.relay.listen();
   await until(() => relay.warnings > 0);
@@ -66,7 +66,7 @@ itTells(
   async ({ relay, teller: { teller, pool } }) => {
     await relay.relay.listen();
     const clients = [await pool.connect(), await pool.connect()];
-    // The next statement takes the connection that was released last, where it comes after this one.
+    // The next statement would use the connection that was released last.
     const slow = clients[1]!.query("select pg_sleep(1)");
     for (const client of clients) client.release();
     for (const data of ["1", "2", "3"]) teller.tell(new Map([["org", [{ type: "item", data }]]]));

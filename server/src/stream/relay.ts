@@ -8,24 +8,24 @@ export interface RelayDeps {
   log: Pick<Log, "warn">;
   nodeId: string;
   hear: (orgId: string, frames: Frame[]) => void;
-  /** Frames may have been missed. */
+  /** Called when frames may have been missed. */
   onGap: () => void;
 }
 
 const channel = "postrider_changes";
 const lost = "could not tell other nodes' streams of changes";
-/** PostgreSQL takes 8,000 bytes a notification. */
+/** PostgreSQL limits a notification to 8,000 bytes. */
 const maxPayloadBytes = 7_500;
-/** Notifications beyond these are dropped while the database does not take any. */
+/** Notifications beyond this number are dropped while the database accepts none. */
 const maxWaiting = 1_000;
 
-/** Carries frames to the nodes where somebody watches, by NOTIFY. */
+/** Sends frames by NOTIFY to the nodes that have streams of the organization. */
 export function createRelay(deps: RelayDeps) {
   let listener: Listener | undefined;
   let waiting: string[] = [];
   let telling: Promise<void> = Promise.resolve();
 
-  /** One statement after the other: on two connections, a later frame could overtake an earlier one. */
+  /** Sends one statement at a time: on two connections, a later frame could overtake an earlier one. */
   async function tellWaiting(): Promise<void> {
     const payloads = waiting;
     waiting = [];
@@ -44,7 +44,7 @@ export function createRelay(deps: RelayDeps) {
         deps.hear(orgId, JSON.parse(payload.slice(nodeId.length + orgId.length + 2)) as Frame[]);
       },
       onConnected() {
-        // No stream is open before the first attempt has ended.
+        // While the first attempt runs, no stream is open that could have missed frames.
         if (hasTried) deps.onGap();
       },
     });
@@ -53,7 +53,7 @@ export function createRelay(deps: RelayDeps) {
   }
 
   return {
-    /** Tells other nodes; what cannot be told is dropped with a warning. */
+    /** Sends frames to other nodes; frames that cannot be sent are dropped with a warning. */
     tell(frames: ReadonlyMap<string, readonly Frame[]>): void {
       const payloads = [...frames].flatMap(([orgId, list]) => packed(deps.nodeId, orgId, list));
       if (payloads.length === 0) return;
@@ -63,8 +63,8 @@ export function createRelay(deps: RelayDeps) {
       telling = telling.then(tellWaiting);
     },
     /**
-     * Begins to listen, at the first stream of this node. Resolves when this node hears the others, or the first attempt to connect has
-     * failed: then frames are missed until a later one succeeds.
+     * Starts to listen, at the first stream of this node. Resolves when this node receives the frames of others, or when the
+     * first attempt to connect has failed; frames are then missed until a later attempt succeeds.
      */
     async listen(): Promise<void> {
       listener ??= startListening();
@@ -77,7 +77,7 @@ export function createRelay(deps: RelayDeps) {
   };
 }
 
-/** As few notifications as hold the frames. */
+/** Packs the frames into as few notifications as possible. */
 function packed(nodeId: string, orgId: string, frames: readonly Frame[]): string[] {
   const payloads: string[] = [];
   let parts: string[] = [];
@@ -90,7 +90,7 @@ function packed(nodeId: string, orgId: string, frames: readonly Frame[]): string
   for (const frame of frames) {
     const part = JSON.stringify(frame);
     const size = Buffer.byteLength(part);
-    // Nearly none: what is gathered keeps to sizes that fit.
+    // Rare: gathered changes are limited to sizes that fit.
     if (size > maxPayloadBytes) continue;
     if (bytes + size > maxPayloadBytes) flush();
     parts.push(part);

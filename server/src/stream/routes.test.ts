@@ -20,7 +20,7 @@ test.each(["HEAD", "GET"])(
     const begun = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     const hub = new StreamHub({
-      // Nothing connects: only streams that last are checked against the database.
+      // No database connection is needed: only open streams are checked against the database.
       pool: createPool({
         connection: { url: "postgres://nowhere.invalid/none" },
         size: 1,

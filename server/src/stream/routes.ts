@@ -56,23 +56,23 @@ export const streamRoute = route("openStream", "GET /api/v1/stream", {
     if (hub.isFull(caller.orgId)) {
       throw new ApiError(503, "too many streams are open", { retryAfterSeconds: 30 });
     }
-    // The schema lets one value through, and no list.
+    // The schema allows one value and no list.
     const lastId = request.headers["last-event-id"] as string | undefined;
     const stream = await hub.open({ caller, types: wanted, response: reply.raw }, lastId);
-    // Nobody reads the stream of an answer to HEAD, which ends with its headers, or of a client that has left meanwhile.
+    // Nothing reads the stream in the response to a HEAD request, or after the client has disconnected.
     finished(reply.raw, () => stream.body.destroy());
     return (
       reply
         .type("text/event-stream; charset=utf-8")
         .header("cache-control", "no-store")
-        // Proxies that gather answers (nginx) would hold everything back.
+        // Proxies that buffer responses (nginx) would hold back the events.
         .header("x-accel-buffering", "no")
         .send(stream.body)
     );
   },
 });
 
-/** @throws {ApiError} 400 that names what is not a type. */
+/** Parses the requested types. @throws {ApiError} 400 that names an unknown type. */
 function readTypes(text: string | undefined): ChangeType[] {
   if (text === undefined) return [];
   return text.split(",").map((name) => {

@@ -17,7 +17,7 @@ export interface StreamsDeps extends Pick<Parts, "pool" | "nowMs"> {
 
 const tagLength = 8;
 
-/** The streams of one node: what it sees goes to those who watch here, and to the nodes where others watch. */
+/** The streams of one node. Its changes go to local streams and to other nodes that have streams of the organization. */
 export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps) {
   const nodeId = randomBytes(8).toString("hex");
   const nodeTag = nodeId.slice(0, tagLength);
@@ -49,7 +49,7 @@ export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps) {
     relay.tell(new Map([...frames].filter(([orgId]) => watches.isWatchedElsewhere(orgId))));
   });
 
-  /** One after the other, so that frames stay in their order. */
+  /** Delivers frames one batch after the other, so that they stay in order. */
   function tellHere(frames: Map<string, Frame[]>): void {
     telling = telling.then(() => hub.deliver(frames));
   }
@@ -61,7 +61,7 @@ export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps) {
       watches.start();
       hub.start();
     },
-    /** Ends every stream; clients come back to another node. */
+    /** Ends all streams; the clients reconnect to another node. */
     endAll: () => hub.stop(),
     async stop(): Promise<void> {
       turns.stop();
@@ -72,10 +72,10 @@ export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps) {
   };
 }
 
-/** Changes are told in turns, so that a burst is one write for each stream. */
+/** Changes are sent in turns, so that a burst is one write per stream. */
 const turnMs = 200;
 
-/** Gathers the changes of watched organizations, and gives the frames of each turn. */
+/** Gathers the changes of watched organizations and passes on the frames of each turn. */
 function createTurns(
   watches: Watches,
   nowMs: () => number,

@@ -15,26 +15,26 @@ interface TargetOf {
   org_id: string;
 }
 
-/** So long after a stream begins do other nodes report what they see. */
+/** How often nodes read the table, and so how long other nodes may take to report their changes to a new stream. */
 const lookEveryMs = 1_000;
-/** The same while this node is quiet: it has nothing to report. */
+/** The interval while this node is quiet and has nothing to report. */
 const quietLookEveryMs = 10_000;
-/** A watch is a lease: of a node that died it lapses after this. Until then the others tell what nobody hears. */
+/** A watch is a lease: if its node dies, it lapses after this time. Until then, other nodes send changes that nobody receives. */
 const lease = { ms: 90_000, renewedEveryMs: 30_000 };
-/** Clocks of nodes disagree, and the transaction that makes a target takes its time. */
+/** Tolerance for differences between the nodes' clocks and for the duration of the transaction that creates a target. */
 const lateMs = 60_000;
 
-/** Which organizations somebody watches, on any node, by a table that each node looks at once a second. */
+/** The organizations that have open streams on any node, from a table that each node reads once a second. */
 export class Watches {
   isAnyWatched = false;
   readonly #deps: WatchesDeps;
   readonly #own = new Set<string>();
   #elsewhere = new Set<string>();
-  /** The watched organizations whose targets are known, but for those made since the last look. */
+  /** The watched organizations whose targets are loaded, except for targets created since the last look. */
   readonly #orgs = new Set<string>();
-  /** Their targets. */
+  /** The organization of each of their targets. */
   readonly #orgOf = new Map<string, string>();
-  /** Targets made before this moment (Unix milliseconds) have been looked for. */
+  /** Targets created before this time (Unix milliseconds) have been loaded. */
   #lookedUntilMs = Date.now();
   #renewedAtMs = performance.now();
   #lookedAtMs = 0;
@@ -46,7 +46,7 @@ export class Watches {
     this.#deps = deps;
   }
 
-  /** The watched organization that the target belongs to. */
+  /** Returns the watched organization that the target belongs to. */
   orgOf(targetId: string): string | undefined {
     return this.#orgOf.get(targetId);
   }
@@ -63,7 +63,7 @@ export class Watches {
     if (this.#orgs.has(orgId)) this.#orgOf.set(targetId, orgId);
   }
 
-  /** This node watches the organization from now on; resolves when its targets are known. */
+  /** Starts to watch an organization on this node; resolves when its targets are loaded. */
   async begin(orgId: string): Promise<void> {
     if (this.#own.has(orgId)) return;
     this.#own.add(orgId);
@@ -82,7 +82,7 @@ export class Watches {
     this.#removing = this.#remove("org_id = $2", orgId);
   }
 
-  /** The table may have lost its rows: it is unlogged, and empty after a crash of the database. */
+  /** Called when the table may have lost its rows: it is unlogged, and empty after a crash of the database. */
   renewSoon(): void {
     this.#renewedAtMs = Number.NEGATIVE_INFINITY;
   }
@@ -92,7 +92,7 @@ export class Watches {
       const nowMs = performance.now();
       if (this.#deps.quiet.isQuiet() && nowMs - this.#lookedAtMs < quietLookEveryMs) return;
       this.#lookedAtMs = nowMs;
-      // The next is skipped while a slow database keeps one waiting.
+      // The next look is skipped while the last one still waits for the database.
       this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
     }, lookEveryMs);
   }
@@ -138,7 +138,7 @@ export class Watches {
     });
   }
 
-  /** All targets of organizations that are watched from now on. */
+  /** Loads all targets of organizations that are watched from now on. */
   async #loadTargets(orgIds: readonly string[]): Promise<void> {
     if (orgIds.length === 0) return;
     const { rows } = await this.#deps.pool.query<TargetOf>({
@@ -154,8 +154,8 @@ export class Watches {
   }
 
   /**
-   * Targets that were made on other nodes, by the moment in their ids; of all organizations, so that the cost does not
-   * grow with how many are watched. One that this node makes is noted at once.
+   * Loads targets that were created on other nodes, by the time in their ids. It reads the new targets of all organizations, so
+   * that the cost does not grow with the number of watched ones. A target created on this node is added at once.
    */
   async #loadNewTargets(): Promise<void> {
     const nowMs = Date.now();
@@ -180,7 +180,7 @@ export class Watches {
     for (const [targetId, orgId] of this.#orgOf) if (!this.#orgs.has(orgId)) this.#orgOf.delete(targetId);
   }
 
-  /** A row that stays lapses by itself. */
+  /** Deletes this node's rows. A row that remains after an error lapses. */
   async #remove(which: string, ...values: string[]): Promise<void> {
     await this.#deps.pool
       .query(`delete from stream_watches where node_id = $1 and ${which}`, [this.#deps.nodeId, ...values])

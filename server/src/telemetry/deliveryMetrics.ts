@@ -14,7 +14,7 @@ const latencyBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300
 
 export type DeliveryMetrics = ReturnType<typeof createDeliveryMetrics>;
 
-/** Counts attempts and shows what a node holds in memory. */
+/** Creates the metrics of attempts and of the deliveries that a node holds in memory. */
 export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges) {
   const registers = [registry];
   const counts = new Map<string, Map<string, { pending: number }>>();
@@ -72,7 +72,7 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
       cell.pending++;
       duration.observe(durationMs / 1000);
     },
-    /** Milliseconds from acceptance to the end of the attempt that delivered. */
+    /** Milliseconds from acceptance to the end of the successful attempt. */
     delivered: (latencyMs: number) => latency.observe(latencyMs / 1000),
     claimed: (count: number) => claimed.inc(count),
   };
@@ -80,7 +80,7 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
 
 export type HandoffMetrics = ReturnType<typeof createHandoffMetrics>;
 
-/** Counts looks at the tasks of agents. */
+/** Creates the counter of polls of agents' tasks. */
 export function createHandoffMetrics(registry: Registry) {
   const looks = new Counter({
     name: "postrider_task_looks_total",
@@ -88,6 +88,6 @@ export function createHandoffMetrics(registry: Registry) {
     labelNames: ["look"],
     registers: [registry],
   });
-  /** One look: unchanged, changed, ended, missing, trouble or dropped. */
+  /** The result of one poll: unchanged, changed, ended, missing, trouble or dropped. */
   return { looked: (look: string) => looks.inc({ look }) };
 }

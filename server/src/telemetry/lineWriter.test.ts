@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { createLineWriter } from "./lineWriter.ts";
 
-test("lines arrive whole and in order, whether written by themselves or flushed", async () => {
+test("lines arrive complete and in order, whether written in the background or by flush", async () => {
   const folder = mkdtempSync(join(tmpdir(), "lines-"));
   const path = join(folder, "log");
   const fd = openSync(path, "w");
@@ -17,7 +17,7 @@ test("lines arrive whole and in order, whether written by themselves or flushed"
   await vi.waitFor(() => expect(readFileSync(path, "utf8")).toBe(lines.slice(0, 4_000).join("")), {
     timeout: 30_000,
   });
-  // Long enough that a write is under way when the process ends.
+  // Long enough that a write is running when the process ends.
   for (const line of lines.slice(4_000)) writer.write(line);
   await writer.flush();
   expect(readFileSync(path, "utf8")).toBe(lines.join(""));

@@ -1,18 +1,18 @@
 import { write, writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Takes whole lines and writes them out in large pieces, off the hot path. */
+/** Collects complete lines and writes them in large pieces, outside of the hot path. */
 export type LineWriter = ReturnType<typeof createLineWriter>;
 
-/** A piece is written when it is this long, or this long after its first line. */
+/** A piece is written when it has this many characters, or this long after its first line. */
 const pieceLength = 65_536;
 const maxDelayMs = 100;
-/** Lines that may wait for a slow reader. Beyond it lines are dropped, and the next line says how many. */
+/** Maximum characters that wait for a slow reader. Further lines are dropped, and the next piece has a line with their number. */
 const maxWaitingLength = 16 * 1024 * 1024;
 
 /**
- * Lines to a file descriptor, in order, one write under way at a time. A line costs a string's concatenation: a
- * general-purpose destination, which measures and encodes each, took a fifth of an item's time.
+ * Writes lines to a file descriptor in order, with one write at a time. A line costs one string concatenation; a general-purpose
+ * destination, which measures and encodes each line, took a fifth of the time per item.
  */
 export function createLineWriter(fd: number) {
   let gathered = "";
@@ -41,7 +41,7 @@ export function createLineWriter(fd: number) {
         setTimeout(() => writeAll(bytes), maxDelayMs).unref();
         return;
       }
-      // A failure of the log itself cannot be logged; the service goes on without it.
+      // A failure of the log itself cannot be logged; the service continues without the log.
       const rest = error ? undefined : bytes.subarray(written);
       underWay = rest?.length ? rest : undefined;
       if (underWay !== undefined) writeAll(underWay);
@@ -64,17 +64,17 @@ export function createLineWriter(fd: number) {
       if (gathered.length >= pieceLength) writeNext();
       else schedule();
     },
-    /** Writes everything that is left, within two seconds; for the end of the process. */
+    /** Writes all waiting lines within two seconds; called when the process ends. */
     async flush(): Promise<void> {
       const deadlineMs = performance.now() + flushLimitMs;
-      // The thread pool has this piece and may have written it: written here as well, its lines would be there twice.
+      // The thread pool has this piece and may have written it. Writing it here too could duplicate its lines.
       while (isWriting() && performance.now() < deadlineMs) await delay(1);
       if (!isWriting()) writeSyncFully(fd, takePiece(), deadlineMs);
     },
   };
 }
 
-/** Calls it once, a while after the first of several wishes. */
+/** Returns a function that schedules `run` once, some time after the first of several calls. */
 function soon(run: () => void): () => void {
   let isScheduled = false;
   return () => {

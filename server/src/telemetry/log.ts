@@ -3,8 +3,8 @@ import { createLineWriter, type LineWriter } from "./lineWriter.ts";
 import { createLogDigest } from "./logDigest.ts";
 
 /**
- * The service's log, in lines of JSON: what happens by itself, and sums of refusals, failing targets and slow requests;
- * a line per request and attempt where that is asked for.
+ * The service's log as lines of JSON: events of the service itself, and sums of refusals, failing targets and slow requests. If
+ * configured, also one line per request and attempt.
  */
 export type Log = ReturnType<typeof createLog>;
 
@@ -13,7 +13,7 @@ export interface RequestLine {
   id: string;
   method: string;
   routePath: string;
-  /** Null where the route itself checks the credential. */
+  /** Null if the route itself checks the credential. */
   caller: { orgId: string } | null;
 }
 
@@ -28,22 +28,22 @@ export interface AttemptLine {
   statusCode: number;
   durationMs: number;
   error: string | null;
-  /** Until the next attempt; null when there is none. */
+  /** Milliseconds until the next attempt; null if there is none. */
   nextInMs: number | null;
 }
 
 export interface LogOptions {
-  /** Whether each request and attempt gets a line, at `info`. */
+  /** Whether each request and attempt is logged, at level `info`. */
   everyRequest?: boolean;
-  /** Standard output unless told. */
+  /** Default: standard output. */
   destination?: LineWriter;
-  /** In each line, where several processes write to one log. */
+  /** Added to each line if several processes write to one log. */
   pid?: number | undefined;
 }
 
 /**
- * A log at `level` (pino's names). The two lines of the hot path are put together here, in pino's format: through pino
- * they took a twentieth of an item's time.
+ * Creates a log at `level` (pino's names). The two kinds of lines of the hot path are built here in pino's format, because pino
+ * took a twentieth of the time per item for them.
  */
 export function createLog(level: string, options: LogOptions = {}) {
   const { everyRequest = false, destination = createLineWriter(process.stdout.fd), pid } = options;
@@ -63,7 +63,9 @@ export function createLog(level: string, options: LogOptions = {}) {
     info: (fields: object, message: string): void => logger.info(fields, message),
     warn: (fields: object, message: string): void => logger.warn(fields, message),
     error: (fields: object, message: string): void => logger.error(fields, message),
-    /** Counts a request in the sums, or writes its one wide line. Bodies, credentials and query strings are never part of it. */
+    /**
+     * Counts a request in the sums and, if configured, writes its line. The line never has bodies, credentials or query strings.
+     */
     request(request: RequestLine, status: number, durationMs: number): void {
       if (isDigested) digest.request(request, status, durationMs);
       if (!writesLines) return;
@@ -73,7 +75,7 @@ export function createLog(level: string, options: LogOptions = {}) {
         `{"level":30,"time":"${now()}",${writer}"request_id":"${request.id}${about}${roundMs(durationMs)}${org},"msg":"request"}\n`,
       );
     },
-    /** The same of an attempt. */
+    /** Counts an attempt in the sums and, if configured, writes its line. */
     attempt(line: AttemptLine): void {
       if (isDigested) digest.attempt(line);
       if (!writesLines) return;
@@ -84,19 +86,19 @@ export function createLog(level: string, options: LogOptions = {}) {
         `{"level":30,"time":"${now()}",${writer}"event_id":"${line.eventId}${about}${line.durationMs}${error}${next},"msg":"attempt"}\n`,
       );
     },
-    /** A fault, by which a request was answered with 5xx; the first of its kind in half a minute is written. */
+    /** Logs an error that was answered with 5xx; only the first one of its kind in half a minute. */
     failure(requestId: string, status: number, error: Error): void {
       if (digest.isFirst(`${status} ${error.message}`)) {
         logger.error({ request_id: requestId, status, err: error }, "request failed");
       }
     },
-    /** A refusal with 5xx that was foreseen; the same. */
+    /** Logs an expected refusal with 5xx; only the first one of its kind in half a minute. */
     refusal(requestId: string, status: number, reason: string): void {
       if (digest.isFirst(`${status} ${reason}`)) {
         logger.warn({ request_id: requestId, status, reason }, "request refused");
       }
     },
-    /** Writes out what is still in memory; called once, when the process ends. */
+    /** Writes all waiting data; called once, when the process ends. */
     flush(): Promise<void> {
       digest.flush();
       return destination.flush();
@@ -104,12 +106,12 @@ export function createLog(level: string, options: LogOptions = {}) {
   };
 }
 
-/** To a hundredth; the shortest digits are cheaper than a fixed number of them. */
+/** Rounds to hundredths. Writing the shortest digits is faster than a fixed number of digits. */
 function roundMs(durationMs: number): number {
   return Math.round(durationMs * 100) / 100;
 }
 
-/** The part of a request's line that is the same for all of a route's requests with one status, put together once. */
+/** Caches the part of a request's line that is the same for all requests of a route with one status. */
 function createRouteText(): (method: string, routePath: string, status: number) => string {
   const last = new Map<string, { method: string; status: number; text: string }>();
   return (method, routePath, status) => {
@@ -121,7 +123,7 @@ function createRouteText(): (method: string, routePath: string, status: number) 
   };
 }
 
-/** The part of an attempt's line that is the same as in the last line, for a target that gets many. */
+/** Caches the part of an attempt's line that often equals that of the last line, for a target with many attempts. */
 function createAttemptText(): (line: AttemptLine) => string {
   let last: AttemptLine | undefined;
   let text = "";
@@ -139,7 +141,7 @@ function createAttemptText(): (line: AttemptLine) => string {
   };
 }
 
-/** ISO times, formatted once a millisecond however many lines it has. */
+/** Returns ISO times, formatted at most once per millisecond. */
 function createIsoClock(): () => string {
   let lastMs = 0;
   let text = "";
@@ -153,7 +155,7 @@ function createIsoClock(): () => string {
   };
 }
 
-/** The logged fields of an error. Other fields of a driver's error contain rows, connections and passwords. */
+/** The logged fields of an error. Other fields of a database driver's error may contain rows, connections and passwords. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code } = error as Error & { code?: unknown };

@@ -3,7 +3,7 @@ import { createLogDigest } from "./logDigest.ts";
 
 const request = (routePath: string) => ({ id: "r", method: "POST", routePath, caller: null });
 
-test("a digest names the most frequent refusals, and counts the others", () => {
+test("a digest lists the most frequent refusals and counts the others", () => {
   const written: [object, string][] = [];
   const digest = createLogDigest((...line) => written.push(line));
   for (let route = 0; route < 12; route++) {
@@ -18,7 +18,7 @@ test("a digest names the most frequent refusals, and counts the others", () => {
   expect(written).toHaveLength(1);
 });
 
-test("a digest says which request was slowest, but for those that wait by design", () => {
+test("a digest names the slowest request, except on routes that wait by design", () => {
   const written: [object, string][] = [];
   const digest = createLogDigest((...line) => written.push(line));
   digest.request(request("/a"), 200, 999);
@@ -31,7 +31,7 @@ test("a digest says which request was slowest, but for those that wait by design
   ]);
 });
 
-test("a digest lets the first fault of a kind through, and anew after its window", () => {
+test("a digest reports the first fault of a kind, and again after its window", () => {
   const digest = createLogDigest(() => undefined);
   const seen = ["a", "a", "b", "a"].map((text) => digest.isFirst(text));
   expect(seen).toEqual([true, false, true, false]);

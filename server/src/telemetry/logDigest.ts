@@ -4,12 +4,12 @@ import type { AttemptLine, RequestLine } from "./log.ts";
 const windowMs = 30_000;
 /** Requests that take longer count as slow, except on routes that wait by design. */
 const slowMs = 1_000;
-/** How many different entries a line names; further ones are only counted. */
+/** Maximum number of different entries that a line lists; further ones are only counted. */
 const maxNamed = 10;
-/** How many different entries are kept in a window. */
+/** Maximum number of different entries kept in a window. */
 const maxKept = 1_000;
 
-/** Routes that wait by design: for messages, a receiver, a tool's call or changes. */
+/** Routes that wait by design: for messages, a receiver, a tool call or changes. */
 const waitingRoutes = new Set([
   "/api/v1/mailboxes/:mailbox_id/claim",
   "/api/v1/targets/:id/test",
@@ -34,20 +34,20 @@ interface FailingTarget {
 }
 
 /**
- * Sums for operators, so that a flood of refusals does not become a flood of log lines: gathers refusals by route and status,
- * failed attempts by target, and slow requests. Writes at most one line of each kind in half a minute, and none without
- * occurrences. A request that is fast and accepted, or a successful attempt, costs two comparisons.
+ * Sums for operators, so that a flood of refusals does not become a flood of log lines: refusals by route and status, failed
+ * attempts by target, and slow requests. At most one line of each kind is written in half a minute, and none if nothing
+ * occurred. A fast, accepted request or a successful attempt costs two comparisons.
  */
 export function createLogDigest(write: (fields: object, message: string) => void) {
   let refused = new Map<string, number>();
   let failing = new Map<string, FailingTarget>();
   let slow: { count: number; slowest: Slow } | undefined;
   let faults = new Set<string>();
-  /** Counts of further kinds, beyond the limit. */
+  /** Counts of entries beyond the limit. */
   let others = { refused: 0, failing: 0 };
   let timer: NodeJS.Timeout | undefined;
 
-  /** Writes what is gathered. */
+  /** Writes the collected sums. */
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;

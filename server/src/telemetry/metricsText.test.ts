@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import { expect, test } from "vitest";
 import { sumOfCounters, sumText, withOthers } from "./metricsText.ts";
 
-/** A registry with something of each kind, that has seen `count` of everything. */
+/** A registry with a metric of each type, each with the value `count`. */
 function registryWith(count: number): Registry {
   const registry = new Registry();
   const registers = [registry];
@@ -23,14 +23,14 @@ function lines(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");
 }
 
-test("what other registries have counted is added to the registry's values", async () => {
+test("values of other registries are added to the registry's values", async () => {
   const others = [registryWith(3), registryWith(4)];
   const values = await Promise.all(others.map((registry) => registry.getMetricsAsJSON()));
   const text = await (await withOthers(registryWith(2), structuredClone(values))).metrics();
   expect(lines(text)).toEqual(lines(await registryWith(9).metrics()));
 });
 
-test("metrics that only the first registry has stay as they are", async () => {
+test("metrics that only the first registry has are unchanged", async () => {
   const registry = registryWith(1);
   collectDefaultMetrics({ register: registry });
   const names = (text: string): string[] => lines(text).filter((line) => line.startsWith("# TYPE"));
@@ -41,7 +41,7 @@ test("metrics that only the first registry has stay as they are", async () => {
   expect(started.exec(together)![0]).toBe(started.exec(alone)![0]);
 });
 
-test("what every process reads from one database is not summed over processes", async () => {
+test("values that every process reads from one database are not summed over processes", async () => {
   const parts = await Promise.all(
     [3, 5].map((value) => {
       const registry = new Registry();
@@ -58,11 +58,11 @@ test("what every process reads from one database is not summed over processes", 
   expect(text).toMatch(/^process_start_time_seconds \d{10}(?:\.\d+)?$/m);
 });
 
-test("of registries that are gone, counters and histograms remain", async () => {
+test("only counters and histograms of removed registries remain", async () => {
   const values = await Promise.all([3, 4].map((count) => registryWith(count).getMetricsAsJSON()));
   const whole = await registryWith(7).getMetricsAsJSON();
   const sums = await sumOfCounters(values);
   expect(sums.map(({ name }) => name)).not.toContain("now");
-  // A sum has no exemplars; the registry's own are null.
+  // A sum has no exemplars; those of the registry itself are null.
   expect(whole.filter(({ name }) => name !== "now")).toMatchObject(sums);
 });

@@ -1,9 +1,9 @@
 import { AggregatorRegistry, type Registry } from "prom-client";
 
-/** A metric with its values, as it goes from one registry to another. */
+/** A metric with its values, in the form that is passed between registries. */
 export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
 
-/** A registry; with values that other registries have under the same names they are added, in another one. */
+/** Returns a registry whose values include those that other registries have under the same names. */
 export async function withOthers(
   registry: Registry,
   others: readonly (readonly MetricValues[])[],
@@ -12,8 +12,8 @@ export async function withOthers(
 }
 
 /**
- * Prometheus' text of several processes' metrics. Values of equal names and labels are summed, unless the metric's `aggregator` says
- * otherwise: `max` for what every process reads from the same database.
+ * The metrics of several processes in Prometheus' text format. Values with equal names and labels are summed, unless the
+ * metric's `aggregator` says otherwise, such as `max` for values that every process reads from the same database.
  */
 export function sumText(parts: readonly (readonly MetricValues[])[]): Promise<string> {
   return sum(parts).metrics();
@@ -21,13 +21,13 @@ export function sumText(parts: readonly (readonly MetricValues[])[]): Promise<st
 
 function sum(parts: readonly (readonly MetricValues[])[]): Registry {
   for (const metric of parts.flat()) {
-    // prom-client leaves the time of the start out, because it is no amount. Here it is that of the process that started last.
+    // prom-client omits the process's start time, because it cannot be summed. Here it is that of the process that started last.
     if (metric.aggregator === "omit") metric.aggregator = "max";
   }
   return AggregatorRegistry.aggregate([...parts]);
 }
 
-/** The sums of counters and histograms; what gauges showed has passed. */
+/** The sums of counters and histograms, without gauges, whose values are outdated. */
 export async function sumOfCounters(parts: readonly (readonly MetricValues[])[]): Promise<MetricValues[]> {
   const sums = await sum(parts).getMetricsAsJSON();
   return sums.filter(({ type }) => String(type) !== "gauge");

@@ -2,21 +2,27 @@ import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from "pr
 import { roleNames } from "../config/settings.ts";
 import { singleFlight, within } from "../runtime/within.ts";
 
-/** Gauges that end like counters, which `promtool check metrics` refuses; the same without the end are there, by type. */
+/**
+ * Gauges with names that end like counters, which `promtool check metrics` rejects. The same values exist by type, without this
+ * ending.
+ */
 const misnamed = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",
   "nodejs_active_resources_total",
 ];
 
-/** How often the lag of the event loop is sampled. Each sample wakes the process, which 10 ms made a third of its wake-ups when idle. */
+/**
+ * Interval of samples of the event loop's lag. Each sample wakes the process; at 10 ms, they were a third of the wake-ups of an
+ * idle process.
+ */
 const lagEveryMs = 100;
 
 let measured: Registry | undefined;
 
 /**
- * Adds what the library says of the process. It is measured once, whatever registries there are: each measuring would start a
- * timer and an observer of collections, which nothing ends.
+ * Adds the library's metrics of the process. They are measured once for all registries, because each measurement would start a
+ * timer and an observer of garbage collections that nothing stops.
  */
 export function registerProcessMetrics(registry: Registry): void {
   if (measured === undefined) {
@@ -30,9 +36,9 @@ export function registerProcessMetrics(registry: Registry): void {
 type Reading = number | undefined;
 
 /**
- * Gives a function that adds a gauge, which is read whenever `/metrics` is. Without a value it is left out: the library would show 0,
- * which would say that all is well. The aggregator says how the values of several processes become one: `max` for what all of them
- * read from the same database.
+ * Returns a function that adds a gauge, which is read at each request to `/metrics`. A gauge without a value is left out,
+ * because the library would show 0, which looks like a good value. The aggregator says how the values of several processes are
+ * combined: `max` for values that all of them read from the same database.
  */
 export function gaugesOn(registry: Registry) {
   return (
@@ -56,8 +62,8 @@ export function gaugesOn(registry: Registry) {
 }
 
 /**
- * Counts this process under each of its roles, so that the sum over all processes is 0 for a role that none has.
- * @returns the function that is told the roles when the process starts its work.
+ * Counts this process under each of its roles, so that the sum over all processes is 0 for a role that no process has.
+ * @returns the function that sets the roles when the process starts its work.
  */
 export function registerRoleMetric(registry: Registry): (roles: ReadonlySet<string>) => void {
   const gauge = new Gauge({
@@ -73,7 +79,10 @@ export function registerRoleMetric(registry: Registry): (roles: ReadonlySet<stri
   return tell;
 }
 
-/** A gauge that is 1 for where a cell is and how this process reaches it; absent while the cell is on no server of its own. */
+/**
+ * A gauge with value 1 whose labels name the cell's server and how this process reaches it; absent while the cell has no server
+ * of its own.
+ */
 export function registerPlaceMetric(
   registry: Registry,
   read: () => { server: string; isDirect: boolean } | undefined,
@@ -93,7 +102,7 @@ export function registerPlaceMetric(
   });
 }
 
-/** Counts mails, also where none are sent, so that rules about them have a metric: see `docs/operations.md`. */
+/** Counts mails. The counters also exist if no mails are sent, so that alert rules find them: see `docs/operations.md`. */
 export function registerMailMetric(registry: Registry): (outcome: "sent" | "failed") => void {
   const total = new Counter({
     name: "postrider_mails_total",
@@ -105,15 +114,15 @@ export function registerMailMetric(registry: Registry): (outcome: "sent" | "fail
   return (outcome) => total.inc({ outcome });
 }
 
-/** Asked at most this often, however often `/metrics` is read. */
+/** The database is read at most this often, even if `/metrics` is requested more often. */
 const readingFreshMs = 5_000;
 
-/** Prometheus waits 10 s for an answer: the other metrics must not be lost with those that a frozen database would have to tell. */
+/** Prometheus waits 10 s for a response. The other metrics must not be lost when the database does not respond. */
 const readingLimitMs = 2_000;
 
 /**
- * Caches a reading for gauges for 5 s, with single flight. While it cannot be read, or takes longer than two seconds, the last value
- * stands; undefined before the first.
+ * Caches a reading for gauges for 5 s, with single flight. While the reading fails or takes longer than two seconds, the last
+ * value is returned; undefined before the first value.
  */
 export function keepReading<T>(read: () => Promise<T>): () => Promise<T | undefined> {
   let readAtMs = -Infinity;
@@ -123,7 +132,7 @@ export function keepReading<T>(read: () => Promise<T>): () => Promise<T | undefi
       value = await read();
       readAtMs = performance.now();
     } catch {
-      // The last value stands.
+      // Keeps the last value.
     }
   });
   return async () => {

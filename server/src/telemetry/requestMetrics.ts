@@ -4,7 +4,10 @@ export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Counts and times requests by method, route and status. Counts wait in plain numbers until `/metrics` is read: a look-up by three labels costs. */
+/**
+ * Counts and times requests by method, route and status. Counts are kept as plain numbers until `/metrics` is requested, because
+ * a look-up by three labels is slow.
+ */
 export function createRequestMetrics(registry: Registry) {
   const cells = new Map<string, { labels: Record<"method" | "route" | "status", string>; pending: number }>();
   void new Counter({

@@ -1,25 +1,25 @@
 import type { Config } from "../config/config.ts";
 
-/** The settings of OpenTelemetry, as the environment has them. */
+/** The OpenTelemetry settings from the environment. */
 export type TelemetryConfig = Pick<Config, Extract<keyof Config, `otel${string}`>>;
 
-/** The settings of exports. They can be copied between threads. */
+/** The settings of exports, in a form that can be copied between threads. */
 export interface TelemetryChoice {
-  /** How spans are sent; null when nothing is traced. */
+  /** Protocol of spans; null if spans are not exported. */
   traces: Protocol | null;
-  /** How metrics are sent; null when they are not. */
+  /** Protocol of metrics; null if metrics are not exported. */
   metrics: Protocol | null;
   sampler: string;
   samplerArgument: number;
   serviceName: string | null;
-  /** Tells a process from others of the same service that export to the same collector; null when it is the only one. */
+  /** Distinguishes a process from others of the same service that export to the same collector; null if it is the only one. */
   instance: string | null;
-  /** The batch of spans: how many may wait, how many are sent at once, and after how many milliseconds. */
+  /** The batch of spans: maximum waiting, maximum per request, and the delay in milliseconds. */
   maxQueue: number;
   maxBatch: number;
   batchDelayMs: number;
   metricsIntervalMs: number;
-  /** Skipped parts, as sentences. */
+  /** A sentence for each setting that was ignored. */
   problems: readonly string[];
 }
 
@@ -31,8 +31,8 @@ const samplers = new Set(
 const defaultSampler = "parentbased_always_on";
 
 /**
- * Reads the standard variables as their specification has it: what cannot be used is passed over with a warning and never
- * keeps the service from starting, because they are often set for everything that runs on a machine.
+ * Reads the standard OpenTelemetry variables as specified: an invalid value is ignored with a warning and never prevents the
+ * start of the service, because these variables are often set for all programs of a machine.
  */
 export function telemetryChoice(config: TelemetryConfig): TelemetryChoice {
   const problems: string[] = [];
@@ -66,7 +66,7 @@ export function telemetryChoice(config: TelemetryConfig): TelemetryChoice {
 
 type Given = Record<"endpoint" | "exporter" | "protocol", string | undefined>;
 
-/** How a signal is exported; null when it is not, which is so unless an address or an exporter is named. */
+/** The protocol of a signal; null if it is not exported, which is the default unless an endpoint or an exporter is set. */
 function protocolOf(signal: string, given: Given, problems: string[]): Protocol | null {
   const { endpoint, exporter, protocol = "http/protobuf" } = given;
   if (exporter === "none" || (endpoint === undefined && exporter === undefined)) return null;
@@ -102,7 +102,7 @@ function ratioOf(text: string | undefined, problems: string[]): number {
   return 1;
 }
 
-/** The longest delay of a timer. */
+/** The longest delay that a timer accepts. */
 const maxNumber = 2 ** 31 - 1;
 
 function numberIn(name: string, text: string, fallback: number, problems: string[]): number {

@@ -6,13 +6,13 @@ const spanId = "b7ad6b7169203331";
 const header = `00-${traceId}-${spanId}-01`;
 
 describe("a traceparent", () => {
-  it("is 25 bytes, and the same header again", () => {
+  it("is stored in 25 bytes and gives the same header again", () => {
     const context = parseTraceparent(header)!;
     expect(context).toHaveLength(25);
     expect(traceparentOf(context)).toBe(header);
   });
 
-  it("may be of a later version, which says more", () => {
+  it("may have a later version with additional fields", () => {
     expect(traceparentOf(parseTraceparent(`01-${traceId}-${spanId}-01-more`)!)).toBe(header);
   });
 
@@ -31,7 +31,7 @@ describe("a traceparent", () => {
     expect(parseTraceparent(value)).toBeNull();
   });
 
-  it("of an event is made from its id alone", () => {
+  it("of an event is derived from its id alone", () => {
     const eventId = "0199a1b2c3d4e5f60718293a4b5c6d7e";
     expect(traceparentOf(contextOfEvent(eventId))).toBe(`00-${eventId}-0718293a4b5c6d7e-01`);
   });

@@ -3,50 +3,48 @@ import type { MetricValues } from "./metricsText.ts";
 
 export type SpanAttributes = Record<string, string | number | boolean>;
 
-/** A span of a sampled trace that is under way. */
+/** A running span of a sampled trace. */
 export interface Span {
-  /** Where what follows from it goes on. */
+  /** The context for the spans that follow from this one. */
   readonly context: TraceContext;
-  /** The same as a header. */
+  /** The context as a header. */
   readonly traceparent: string;
-  /** Ends it, once; nothing said later counts. */
+  /** Ends the span; further calls have no effect. */
   end(outcome: SpanEnd): void;
 }
 
 export interface SpanEnd {
   attributes: SpanAttributes;
-  /** A short word for what went wrong, `error.type` of the conventions; absent when nothing did. */
+  /** A short error code, `error.type` of the semantic conventions; absent if there was no error. */
   error?: string | undefined;
-  /** Unix milliseconds; now unless told. */
+  /** Unix milliseconds; default now. */
   atMs?: number;
 }
 
 export interface SpanStart {
   name: string;
   kind: "server" | "client" | "consumer" | "internal";
-  /** Where its trace goes on; null begins one. */
+  /** The parent's context; null begins a new trace. */
   parent: TraceContext | null;
-  /** Related things that are not parts of it. */
+  /** Contexts of related spans that are not parents. */
   links?: readonly TraceContext[];
   attributes: SpanAttributes;
-  /** Unix milliseconds; now unless told. */
+  /** Unix milliseconds; default now. */
   startMs?: number;
 }
 
-/**
- * Records spans. Callers hold an instance or undefined; without tracing, a check for undefined is the whole cost.
- */
+/** Records spans. Callers hold an instance or undefined; without tracing, the only cost is the check for undefined. */
 export interface Traces {
-  /** Starts a span; null when its trace is not sampled, so that nothing is recorded. */
+  /** Starts a span; null if its trace is not sampled, so that nothing is recorded. */
   start(span: SpanStart): Span | null;
 }
 
-/** The attributes of every span of an item. */
+/** The attributes that every span of an item has. */
 export const messaging = { "messaging.system": "postrider" } as const;
 
-/** The exports of a process by OpenTelemetry's protocol. */
+/** The exports of a process over OTLP, OpenTelemetry's protocol. */
 export interface Telemetry {
-  /** Undefined when nothing is traced. */
+  /** Undefined if spans are not exported. */
   traces: Traces | undefined;
   /** Exports the values of `read` at the configured interval, if metrics are exported. */
   exportMetrics(read: () => Promise<MetricValues[]>): void;

@@ -19,7 +19,7 @@ const kinds = {
   internal: SpanKind.INTERNAL,
 } as const;
 
-/** {@link Traces} by a tracer of OpenTelemetry's SDK, which samples. */
+/** Implements {@link Traces} with a tracer of OpenTelemetry's SDK, which decides on sampling. */
 export function createTraces(tracer: Tracer): Traces {
   return {
     start({ name, kind, parent, links = [], attributes, startMs }) {

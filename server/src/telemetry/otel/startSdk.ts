@@ -30,10 +30,13 @@ import { createTraces } from "./createTraces.ts";
 import { toOtlp } from "./toOtlp.ts";
 
 const stopLimitMs = 2_000;
-/** A collector that is down is said so once in this time, and not with each batch. */
+/** An unreachable collector is logged once in this time, not with each batch. */
 const saidEveryMs = 10 * 60_000;
 
-/** Starts OpenTelemetry's SDK for the chosen signals. Data that cannot be sent is dropped: nothing waits for a collector. */
+/**
+ * Starts OpenTelemetry's SDK for the configured signals. Data that cannot be sent is dropped, so that nothing waits for a
+ * collector.
+ */
 export function startSdk(choice: TelemetryChoice, log: Pick<Log, "warn">): Telemetry {
   diag.setLogger(quietLogger(log), { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
   const resource = resourceOf(choice);
@@ -74,7 +77,7 @@ export function startSdk(choice: TelemetryChoice, log: Pick<Log, "warn">): Telem
   };
 }
 
-/** `OTEL_RESOURCE_ATTRIBUTES` may say more, and `OTEL_SERVICE_NAME` has the last word. */
+/** `OTEL_RESOURCE_ATTRIBUTES` may add attributes, and `OTEL_SERVICE_NAME` overrides the service's name. */
 function resourceOf({ serviceName, instance }: TelemetryChoice): Resource {
   const own = resourceFromAttributes({ "service.name": "postrider", "service.version": version });
   const named = resourceFromAttributes(serviceName === null ? {} : { "service.name": serviceName });
@@ -83,7 +86,7 @@ function resourceOf({ serviceName, instance }: TelemetryChoice): Resource {
     .merge(detectResources({ detectors: [resourceAttributesEnvDetector] }))
     .merge(named);
   if (instance === null) return resource;
-  // Without it a collector takes the metrics of several processes for those of one, which jump up and down.
+  // Without it, a collector would mix the metrics of several processes into one series whose values jump up and down.
   const given = resource.attributes[instanceId];
   const service = typeof given === "string" ? given : randomUUID();
   return resource.merge(resourceFromAttributes({ [instanceId]: `${service}-${instance}` }));
@@ -116,7 +119,7 @@ function rootSampler(name: string, ratio: number): Sampler {
   return name === "traceidratio" ? new TraceIdRatioBasedSampler(ratio) : new AlwaysOnSampler();
 }
 
-/** The SDK's own messages may quote settings, such as headers with a token: only a failure's code is passed on. */
+/** Logs only the code of a failure, because the SDK's messages may quote settings such as headers with a token. */
 function quietLogger(log: Pick<Log, "warn">) {
   let saidAtMs = Number.NEGATIVE_INFINITY;
   const say = (message: string): void => {

@@ -14,7 +14,7 @@ interface Value {
   metricName?: string;
 }
 
-/** The metrics of `/metrics` in OpenTelemetry's form: the same names, labels and values, since `startedMs`. */
+/** Converts the metrics of `/metrics` to OpenTelemetry's form: the same names, labels and values, since `startedMs`. */
 export function toOtlp(metrics: readonly MetricValues[], startedMs: number): MetricData[] {
   const span = { startTime: hrTime(startedMs), endTime: hrTime(Date.now()) };
   return metrics.map((metric): MetricData => {
@@ -45,7 +45,7 @@ function plain(values: readonly Value[], interval: Interval): DataPoint<number>[
   return values.map(({ value, labels }) => ({ ...interval, attributes: attributesOf(labels), value }));
 }
 
-/** Prometheus counts in each bucket what is in those below it too, and has a bucket, a sum and a count as values. */
+/** Converts histograms. Prometheus' buckets are cumulative, and each bucket, sum and count is a value of its own. */
 function histograms(values: readonly Value[], interval: Interval): DataPoint<Histogram>[] {
   const points = new Map<string, DataPoint<Histogram>>();
   for (const { value, labels, metricName = "" } of values) {
