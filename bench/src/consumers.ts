@@ -36,13 +36,13 @@ export async function runConsumers(options: ConsumerOptions): Promise<ConsumerRe
   let completed = 0;
   let errors = 0;
 
-  async function timed(connection: Connection, bytes: Buffer, latencies: number[]): Promise<string> {
+  async function timed(connection: Connection, bytes: Buffer, latencies: number[]): Promise<Answer> {
     const sentAt = performance.now();
     const answer = await connection.exchange(bytes);
     const now = performance.now();
     if (answer.status !== 200) errors++;
     else if (now >= countFrom && now < endAt) latencies.push(now - sentAt);
-    return answer.body;
+    return answer;
   }
 
   async function consume(): Promise<void> {
@@ -54,11 +54,14 @@ export async function runConsumers(options: ConsumerOptions): Promise<ConsumerRe
       JSON.stringify({ max: options.batch }),
     );
     while (performance.now() < endAt) {
-      const { messages } = JSON.parse(await timed(connection, claim, claimMs)) as { messages: Claimed[] };
+      const claimed = await timed(connection, claim, claimMs);
+      if (claimed.status === 0) break;
+      // A refusal has none.
+      const { messages = [] } = JSON.parse(claimed.body) as { messages?: Claimed[] };
       if (messages.length === 0) continue;
-      await timed(connection, acknowledgement(options, authorization, messages), ackMs);
+      const { status } = await timed(connection, acknowledgement(options, authorization, messages), ackMs);
       const now = performance.now();
-      if (now >= countFrom && now < endAt) completed += messages.length;
+      if (status === 200 && now >= countFrom && now < endAt) completed += messages.length;
     }
     connection.close();
   }
@@ -84,24 +87,35 @@ function acknowledgement(options: ConsumerOptions, authorization: string[], mess
   return postBytes(path, authorization, JSON.stringify({ messages: claims }));
 }
 
+/** The status is 0 once the connection is lost. */
+interface Answer {
+  status: number;
+  body: string;
+}
+
 interface Connection {
-  exchange(request: Buffer): Promise<{ status: number; body: string }>;
+  exchange(request: Buffer): Promise<Answer>;
   close(): void;
 }
 
 async function connect(port: number): Promise<Connection> {
-  let settle: ((answer: { status: number; body: string }) => void) | undefined;
+  let settle: ((answer: Answer) => void) | undefined;
+  let isLost = false;
   const exchange = await openExchange({
     host: "127.0.0.1",
     port,
     onAnswer: (status, body) => settle?.({ status, body: body.toString("utf8") }),
-    onClose: () => settle?.({ status: 0, body: '{"messages":[]}' }),
+    onClose() {
+      isLost = true;
+      settle?.({ status: 0, body: "" });
+    },
   });
   return {
     exchange: (request) =>
       new Promise((resolve) => {
         settle = resolve;
-        exchange.send(request);
+        if (isLost) resolve({ status: 0, body: "" });
+        else exchange.send(request);
       }),
     close: () => exchange.close(),
   };

@@ -62,7 +62,8 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     await paced(clients, options.rate, next, mayGoOn);
   }
   for (const client of clients) client.close();
-  const seconds = (Math.min(lastAt, endAt) - countFrom) / 1000;
+  // To the last answer: those to requests that were under way at the end count, too.
+  const seconds = (lastAt - countFrom) / 1000;
   return summarize(latencies, errors, seconds);
 }
 
@@ -110,6 +111,7 @@ async function connect(
     onClose() {
       isClosed = true;
       if (isBusy) onAnswer(0, sentAt);
+      isBusy = false;
       onIdle?.();
     },
   });

@@ -14,6 +14,7 @@ import { neighboursFigures } from "./neighbours.ts";
 import { layerFigures } from "./layers.ts";
 import { mailboxFigures } from "./mailbox.ts";
 import { peerFigures } from "./peers/peers.ts";
+import { endOnSignals, endRunning } from "./processes.ts";
 import { publicationFigures } from "./publications.ts";
 import { processesFigures } from "./severalProcesses.ts";
 import { streamsFigures } from "./streams.ts";
@@ -47,7 +48,7 @@ const onRequest: Record<string, Scenario> = {
   upgrade: (measured) =>
     upgradeFigures(measured, {
       events: stored ?? (values.quick ? 300_000 : 10_000_000),
-      openTransactionSeconds: Number(values["open-transaction"]),
+      openTransactionSeconds: wholeNumber("open-transaction", values["open-transaction"]),
     }),
 };
 const scenarios = { ...standard, ...onRequest };
@@ -77,7 +78,7 @@ const { values, positionals } = parseArgs({
     "open-transaction": { type: "string", default: "0" },
   },
 });
-const stored = values.stored === undefined ? undefined : Number(values.stored);
+const stored = values.stored === undefined ? undefined : wholeNumber("stored", values.stored);
 const size: BenchSize = values.quick
   ? { durationMs: 7_500, warmupMs: 3_000, drainItems: 20_000 }
   : { durationMs: 15_000, warmupMs: 6_000, drainItems: 50_000 };
@@ -87,11 +88,21 @@ if (unknown !== undefined) {
   throw new Error(`there is no scenario "${unknown}": choose from ${Object.keys(scenarios).join(", ")}`);
 }
 
-// Child processes are ended by the exit handler, which a signal alone does not run.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-
+endOnSignals();
 if (values.help) process.stdout.write(usage);
-else await measure();
+else {
+  try {
+    await measure();
+  } finally {
+    await endRunning();
+  }
+}
+
+/** @throws for anything else, which would be published as NaN. */
+function wholeNumber(option: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new Error(`--${option} must be a whole number, without separators: ${text}`);
+}
 
 async function measure(): Promise<void> {
   process.stdout.write(

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** A program of the benchmark in a process of its own. */
@@ -8,24 +9,55 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-/** Starts a program that prints its port as its first line. */
+/** Starts a program that prints its port as its first line. @throws when it ends before. */
 export async function startProgram(file: string, args: string[] = []): Promise<Program> {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   endWithThis(child);
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const [line] = (await Promise.race([
+    once(child.stdout, "data"),
+    once(child, "close").then(([code]) => {
+      throw new Error(`${file} ended with ${String(code)} before it was ready`);
+    }),
+  ])) as [Buffer];
   return { port: Number(String(line).trim()), stop: () => stopProcess(child) };
 }
 
 const running = new Set<ChildProcess>();
+const folders = new Set<string>();
 process.once("exit", () => {
   for (const child of running) child.kill();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 /** Ends a process together with this one, so that a benchmark that fails leaves none behind. */
 export function endWithThis(child: ChildProcess): void {
   running.add(child);
   child.once("exit", () => running.delete(child));
+}
+
+/** Ends all of them, and waits until they have. */
+export async function endRunning(): Promise<void> {
+  await Promise.all([...running].map(stopProcess));
+}
+
+/**
+ * Ends this process at SIGINT and SIGTERM, once the others have ended, which may write to folders that are to be removed. A second signal
+ * ends it at once.
+ */
+export function endOnSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      // The measurement fails without its processes, which needs no telling.
+      process.on("uncaughtException", () => undefined);
+      void endRunning().finally(() => process.exit(1));
+    });
+  }
+}
+
+/** Removes a folder, if it is still there, when this process ends. */
+export function removeWithThis(folder: string): void {
+  folders.add(folder);
 }
 
 /** Asks a process to end and waits until it has. */

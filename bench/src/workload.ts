@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { BenchService } from "./benchService.ts";
 import type { Slice } from "./figures.ts";
 import { type LoadResult, postBytes, runLoad } from "./load.ts";
+import { removeWithThis } from "./processes.ts";
 import type { TurnTaken } from "./turns.ts";
 
 export const host = "127.0.0.1";
@@ -43,13 +44,16 @@ export async function fill(
   await runLoad({ ...run, expect: 202 });
 }
 
+/**
+ * Work in a folder that is removed after it. If the work fails, or the benchmark is stopped, processes may still write to the folder:
+ * then it is removed when this process ends.
+ */
 export async function inTemporaryDirectory<T>(work: (dataDir: string) => Promise<T>): Promise<T> {
   const dataDir = await mkdtemp(join(tmpdir(), "postrider-bench-"));
-  try {
-    return await work(dataDir);
-  } finally {
-    await rm(dataDir, { recursive: true, force: true });
-  }
+  removeWithThis(dataDir);
+  const result = await work(dataDir);
+  await rm(dataDir, { recursive: true, force: true });
+  return result;
 }
 
 /** Reads JSON from one of the benchmark's programs. */

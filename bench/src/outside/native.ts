@@ -1,11 +1,10 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { endWithThis } from "../processes.ts";
+import { endWithThis, removeWithThis } from "../processes.ts";
 
 /** A compiled program of this folder; its standard output has records of a fixed length. */
 export type NativeName = "publish" | "receive";
@@ -23,7 +22,7 @@ export async function hasCompiler(): Promise<boolean> {
 /** Compiles a program; it is removed when this process ends. Resolves with its path. */
 export async function compileNative(name: NativeName): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "postrider-bench-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  removeWithThis(folder);
   const program = join(folder, name);
   const source = fileURLToPath(new URL(`./native/${name}.c`, import.meta.url));
   await run("cc", ["-O2", "-o", program, source]);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { stopProcess } from "../processes.ts";
+import { endWithThis, removeWithThis, stopProcess } from "../processes.ts";
 
 /** The Redis that POSTRIDER_BENCH_REDIS names, or the first on the path; undefined where there is none. */
 export function findRedis(environment: NodeJS.ProcessEnv): string | undefined {
@@ -41,6 +41,7 @@ export interface RunningRedis {
 /** Starts a Redis that appends every change to its file, reached by a socket, in a folder that goes with it. */
 export async function startRedis(file: string, flush: RedisFlush): Promise<RunningRedis> {
   const folder = await mkdtemp(join(tmpdir(), "postrider-redis-"));
+  removeWithThis(folder);
   const socket = join(folder, "redis.sock");
   const settings = {
     port: "0",
@@ -53,6 +54,7 @@ export async function startRedis(file: string, flush: RedisFlush): Promise<Runni
   };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
   const child = spawn(file, args, { stdio: ["ignore", "ignore", "inherit"] });
+  endWithThis(child);
   for (let tries = 0; !(await answers(socket)); tries++) {
     if (tries === 100 || child.exitCode !== null) throw new Error(`${file} did not start`);
     await delay(50);
