@@ -62,7 +62,7 @@ const itTells = it.extend("teller", ({ database }, { onCleanup }) => {
 });
 
 itTells(
-  "tells frames in their order, also when a connection is slower than the next",
+  "sends frames in order, even if one connection is slower than the next",
   async ({ relay, teller: { teller, pool } }) => {
     await relay.relay.listen();
     const clients = [await pool.connect(), await pool.connect()];
@@ -77,7 +77,7 @@ itTells(
 );
 
 itTells(
-  "drops what is too much to wait for the database, with a warning",
+  "drops frames above the limit while the database accepts none, with a warning",
   async ({ relay, teller: { teller, warnings } }) => {
     await relay.relay.listen();
     const frames = [{ type: "item" as const, data: "1" }];

@@ -15,7 +15,7 @@ const caller: Caller = {
 };
 
 test.each(["HEAD", "GET"])(
-  "a client that sends %s and leaves before its stream begins keeps no place",
+  "a client that sends %s and disconnects before its stream begins does not count as an open stream",
   async (method) => {
     const begun = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();

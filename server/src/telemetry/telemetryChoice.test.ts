@@ -5,7 +5,7 @@ import { telemetryChoice } from "./telemetryChoice.ts";
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
 const choose = (env: Record<string, string>) => telemetryChoice(loadConfig(env));
 
-describe("what is exported", () => {
+describe("the exported signals", () => {
   it.each([
     [{}, null, null],
     [{ OTEL_SERVICE_NAME: "postrider", OTEL_TRACES_SAMPLER: "always_on" }, null, null],
@@ -16,7 +16,7 @@ describe("what is exported", () => {
     [{ OTEL_TRACES_EXPORTER: "otlp" }, "http/protobuf", null],
     [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://c.example/v1/traces" }, "http/protobuf", null],
     [{ ...endpoint, OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: "http/json" }, "http/protobuf", "http/json"],
-  ])("by %j", (env, traces, metrics) => {
+  ])("are chosen by %j", (env, traces, metrics) => {
     expect(choose(env)).toMatchObject({ traces, metrics, problems: [] });
   });
 
@@ -27,7 +27,7 @@ describe("what is exported", () => {
     [{ ...endpoint, OTEL_TRACES_SAMPLER: "jaeger_remote" }, /OTEL_TRACES_SAMPLER can be one of/],
     [{ ...endpoint, OTEL_TRACES_SAMPLER_ARG: "two" }, /OTEL_TRACES_SAMPLER_ARG must be a number/],
     [{ ...endpoint, OTEL_METRIC_EXPORT_INTERVAL: "0" }, /OTEL_METRIC_EXPORT_INTERVAL must be a whole number/],
-  ])("with a warning and not with a refusal to start for %j", (env, problem) => {
+  ])("are replaced by a default or skipped, with a warning, for the invalid setting %j", (env, problem) => {
     expect(choose(env).problems).toContainEqual(expect.stringMatching(problem));
   });
 });

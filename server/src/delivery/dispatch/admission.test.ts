@@ -11,7 +11,7 @@ interface Stage {
   admission: Admission;
   buffer: DeliveryBuffer;
   ready: ReadyQueue;
-  /** A lane of a target that could have many requests under way. */
+  /** A lane of a target that could have many requests in flight. */
   newLane: (orgId: string, reputation: Reputation, targetId?: string) => Lane;
 }
 
@@ -88,7 +88,7 @@ test("some untried targets are tried even if many formerly trusted targets hang"
   expect([admission.isStrained(), admission.unproven()]).toEqual([false, 8]);
 });
 
-test("a process with a single request under way serves every reputation", () => {
+test("a process that may have one request in flight serves every reputation", () => {
   for (const reputation of ["prompt", "slow", "untried", "hanging"] as const) {
     const { admission, newLane } = stageWith(1);
     expect(fill(admission, newLane("a", reputation))).toBe(1);

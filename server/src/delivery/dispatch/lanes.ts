@@ -65,7 +65,7 @@ export class Lanes {
     return this.#idsOf((lane) => lane.isCircuitOpen(nowMs)).length;
   }
 
-  /** Requests under way to targets that are untried or hang. */
+  /** Requests in flight to unproven targets: untried or hanging ones. */
   inFlightUnproven(): number {
     let count = 0;
     for (const { reputation, inFlight } of this.#lanes.values())

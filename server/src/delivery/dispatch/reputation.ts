@@ -85,7 +85,7 @@ export class Responsiveness {
 /** Maximum number of remembered targets (some megabytes); the oldest entries are removed first. */
 const maxRemembered = 65_536;
 
-/** The reputations of targets that have nothing in memory or under way. */
+/** The reputations of targets that have no delivery in memory and no request in flight. */
 export class KnownReputations {
   readonly #known = new Map<string, Reputation>();
 

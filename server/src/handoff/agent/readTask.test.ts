@@ -130,7 +130,7 @@ describe("the answer to a message", () => {
   });
 
   it.each([null, "x", {}, { task: null }, { message: {} }, { result: task }])(
-    "and nothing else: %j",
+    "is invalid if it is anything else: %j",
     (value) => {
       expect(readSendAnswer(value, noMask).ok).toBe(false);
     },

@@ -27,7 +27,7 @@ const all = (...names: string[]): object => ({
   schemes: Object.fromEntries(names.map((name) => [name, { list: [] }])),
 });
 
-describe("a card's security requirement that is not met", () => {
+describe("a card's security requirements", () => {
   it.for<[string, unknown, CredentialForm[], CredentialForm[]]>([
     ["nothing", [], [none, bearer, apiKey], []],
     ["nothing that can be read", "x", [none], []],
@@ -48,7 +48,7 @@ describe("a card's security requirement that is not met", () => {
     for (const form of unmet) expect(problem(requirements, form), form.type).toMatch(/^demands "/);
   });
 
-  it("is named in the message, with advice", () => {
+  it("are listed in the message if they are not met, with advice", () => {
     expect(problem([all("key")], none)).toBe(
       'demands "key" (an API key in the header X-API-Key), which auth of type none does not give: give auth as {"type": "api_key", "header": "X-API-Key", "value": "…"}',
     );
