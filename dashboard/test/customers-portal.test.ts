@@ -170,7 +170,7 @@ it("uses the name, colour and origins that an admin sets, and opens links that a
   await page.getByLabel("Colour").fill("#0B6E4F");
   await page.getByLabel("Origins that may embed").fill("https://app.example.com/path");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("is no origin such as").waitFor();
+  await page.getByText("is not an origin such as").waitFor();
   await page.getByLabel("Origins that may embed").fill("https://app.example.com\nhttps://b.example.com");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();

@@ -48,7 +48,7 @@ it("sets a new password once, by keyboard alone: from the sign-in page through t
   await tabTo(page, page.getByLabel("Email"));
   await page.keyboard.type(user.email);
   await page.keyboard.press("Enter");
-  await page.getByText("If this address has an account, a mail with a link").waitFor();
+  await page.getByText("If this address has an account, it will receive an email").waitFor();
   const [replaced] = await mailsTo(user.email, 1);
   await page.getByRole("button", { name: "Send the link" }).click();
   const [, works] = await mailsTo(user.email, 2);

@@ -9,11 +9,11 @@ export interface AcceptedItem {
 
 export interface AcceptedPublication {
   id: string;
-  /** One for each target that it reached */
+  /** One item for each target that the publication reached */
   items: ({
     id: string;
     target_id: string;
-    /** UNREAD for mailboxes */
+    /** `UNREAD` for mailboxes, `QUEUED` for other targets */
     status: "QUEUED" | "UNREAD";
   })[];
 }
@@ -27,11 +27,11 @@ export interface ApiKey {
   created_at: number;
   /** Unix seconds */
   last_used_at: number | null;
-  /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+  /** `send`: the key can only send items and publications. `read`: the key can only read. `consume`: the key can only use the messages of `mailbox_ids`. `customer`: the key can only use the targets, items and publications of `customer_uid`, and publish to this customer. A key without a scope is not limited. */
   scope?: "send" | "read" | "consume" | "customer";
-  /** With the scope customer: which one */
+  /** The customer of a key with the scope `customer` */
   customer_uid?: string;
-  /** With the scope consume: which mailboxes */
+  /** The mailboxes of a key with the scope `consume` */
   mailbox_ids?: string[];
 }
 
@@ -44,7 +44,7 @@ export interface AuditEntry {
   actor: {
     kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
     id: string | null;
-    /** As it was then: a user's email, a key's name, a customer's name or uid, an operator's login, or what made the service do it */
+    /** The name at the time of the change: a user's email, a key's name, a customer's name or uid, an operator's login name, or the reason why the service made the change */
     name: string | null;
   };
   object: {
@@ -55,7 +55,7 @@ export interface AuditEntry {
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;
   client_address: string | null;
-  /** Its first 200 characters */
+  /** The first 200 characters of the User-Agent header */
   user_agent: string | null;
   request_id: string | null;
 }
@@ -67,9 +67,9 @@ export interface Billing {
   grace_ends_at: number | null;
   has_payment_method: boolean;
   currency: string;
-  /** For each started unit */
+  /** Price of a unit; a started unit costs the full price */
   price_cents: number;
-  /** Items in a unit */
+  /** Number of items in a unit */
   unit_size: number;
 }
 
@@ -134,9 +134,9 @@ export interface Consent {
 }
 
 export interface Customer {
-  /** Your own id of the customer */
+  /** Your own id for the customer */
   uid: string;
-  /** The service's id, by which the audit log names it */
+  /** The service's id for the customer, used in the audit log */
   id: string;
   name: string;
   /** Any JSON object of up to 4 KiB; replaced whole */
@@ -148,7 +148,7 @@ export interface Customer {
 }
 
 export interface CustomerInput {
-  /** Empty unless given */
+  /** Default: empty */
   name?: string;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown>;
@@ -165,7 +165,7 @@ export interface DeletedCustomer {
 
 export interface DeletedEventType {
   deleted: true;
-  /** How many targets name it in their event_types: they keep it, and go on getting such items */
+  /** Number of targets that list the event type in `event_types`. They still receive items of this type */
   naming_targets: number;
 }
 
@@ -185,17 +185,17 @@ export interface DeliveryAttempt {
 }
 
 export interface DryRun {
-  /** How many events fit */
+  /** Number of events that match the filter */
   count: number;
-  /** False where counting ended early: there are more */
+  /** False if counting stopped early: `count` is a lower bound */
   count_is_exact: boolean;
-  /** Some of them, the oldest of a target first */
+  /** Ids of some of the events, oldest first for each target */
   sample: string[];
 }
 
 export interface EndedPortalSessions {
   ended_sessions: number;
-  /** Links that nobody had opened */
+  /** Number of links that nobody had opened */
   ended_links: number;
 }
 
@@ -234,16 +234,16 @@ export interface EndpointChanges {
 
 export interface Erasure {
   id: string;
-  /** The event to erase, with its copies */
+  /** The event to erase, with its replays; null if `correlation_id` is set */
   event_id: string | null;
-  /** Instead of one event: all events with this correlation id that were accepted before the request */
+  /** All events with this correlation id that were accepted before the request; null if `event_id` is set */
   correlation_id: string | null;
   status: "RUNNING" | "DONE";
-  /** How many events it erases; null until they have been counted */
+  /** Number of events to erase; null until they are counted */
   total: number | null;
-  /** How many of them it has erased */
+  /** Number of events erased so far */
   erased: number;
-  /** The address of the user, or the name and prefix of the API key */
+  /** The email of the user, or the name and the prefix of the API key */
   created_by: string;
   /** Unix seconds */
   created_at: number;
@@ -318,34 +318,34 @@ export interface EventSummary {
 }
 
 export interface EventType {
-  /** As items carry it in event_type */
+  /** The value of `event_type` of an item */
   name: string;
-  /** The service's id, by which the audit log names it */
+  /** The service's id for the event type, used in the audit log */
   id: string;
   description: string;
-  /** What it belongs to; empty for none */
+  /** The group to which the event type belongs; empty for none */
   group: string;
-  /** Whether it is on its way out */
+  /** Whether the event type is deprecated */
   deprecated: boolean;
   /** Unix seconds */
   created_at: number;
   /** Unix seconds */
   updated_at: number;
-  /** A JSON Schema of its items' payload, of up to 64 KiB: of draft 2020-12, or of draft 7 if its $schema says so. null for none */
+  /** JSON Schema of the payload, up to 64 KiB: draft 2020-12, or draft 7 if `$schema` says so. null for none */
   schema: Record<string, unknown> | null;
-  /** A payload as it may be: any JSON of up to 64 KiB; it is not held against the schema. null for none */
+  /** Example of a payload: any JSON, up to 64 KiB. The service does not validate it against the schema. null for none */
   example: unknown;
 }
 
 export interface EventTypeInput {
   description?: string;
-  /** What it belongs to, such as Orders */
+  /** The group to which the event type belongs, such as Orders */
   group?: string;
   /** Default: false */
   deprecated?: boolean;
-  /** A JSON Schema of its items' payload, of up to 64 KiB: of draft 2020-12, or of draft 7 if its $schema says so. null for none */
+  /** JSON Schema of the payload, up to 64 KiB: draft 2020-12, or draft 7 if `$schema` says so. null for none */
   schema?: Record<string, unknown> | null;
-  /** A payload as it may be: any JSON of up to 64 KiB; it is not held against the schema. null for none */
+  /** Example of a payload: any JSON, up to 64 KiB. The service does not validate it against the schema. null for none */
   example?: unknown;
 }
 
@@ -407,7 +407,7 @@ export interface ImportedEventTypes {
   created: string[];
   updated: string[];
   unchanged: string[];
-  /** Webhooks that could not become event types, each with the reason; the others did */
+  /** Webhooks that cannot become event types, each with the reason. The other webhooks are imported */
   refused: {
     name: string;
     reason: string;
@@ -417,9 +417,9 @@ export interface ImportedEventTypes {
 export interface Invitation {
   id: string;
   role: "viewer" | "member" | "admin";
-  /** Only this address may accept it; null for any address */
+  /** Only this address can accept the invitation; null if any address can */
   email: string | null;
-  /** The user who made it */
+  /** The user who created the invitation */
   created_by: string | null;
   /** Unix seconds */
   created_at: number;
@@ -464,14 +464,14 @@ export interface LatestReplay {
 }
 
 export interface ListedEventType {
-  /** As items carry it in event_type */
+  /** The value of `event_type` of an item */
   name: string;
-  /** The service's id, by which the audit log names it */
+  /** The service's id for the event type, used in the audit log */
   id: string;
   description: string;
-  /** What it belongs to; empty for none */
+  /** The group to which the event type belongs; empty for none */
   group: string;
-  /** Whether it is on its way out */
+  /** Whether the event type is deprecated */
   deprecated: boolean;
   /** Unix seconds */
   created_at: number;
@@ -490,33 +490,33 @@ export interface ListedHealth {
   last_success_at: number | null;
   /** Unix seconds */
   failing_since: number | null;
-  /** Share of successful attempts in the last 24 hours; null when there was no attempt */
+  /** Share of the attempts in the last 24 hours that succeeded; null if there was no attempt */
   success_rate_24h: number | null;
-  /** State of the circuit breaker. open: after repeated failures a node sends nothing for up to 30 s; half_open: one request probes the target */
+  /** State of the circuit breaker. `open`: the target keeps failing, so a node sends nothing to it for up to 30 s. `half_open`: one request tests the target */
   circuit?: "closed" | "open" | "half_open";
-  /** Items that nodes have leased. Absent on mailboxes */
+  /** Items that nodes have leased: they are being sent or about to be sent. Absent for mailboxes */
   in_flight?: number;
-  /** Items that are due and not sent yet. Absent on mailboxes */
+  /** Items that are due and not sent yet. Absent for mailboxes */
   due?: number;
-  /** False when more items wait than were counted. At least 2,500 are counted, and up to 64 times as many if they were accepted together. Also applies to the held items of a disabled target */
+  /** False if `due` is only a lower bound (for a disabled target: `held`, too). Counting stops after 2,500 rows; a row has one item, or up to 64 items that were accepted together */
   due_is_exact?: boolean;
   /** Unix seconds */
   oldest_due_at?: number | null;
   oldest_due_seconds?: number | null;
   /** Items that wait until the target is enabled */
   held?: number;
-  /** For mailboxes, as in their stats */
+  /** For mailboxes only: as in the statistics of the mailbox */
   ready?: number;
   claimed?: number;
   delayed?: number;
   blocked?: number;
   dead?: number;
-  /** For mailboxes, as in their stats, but counted over at most 1,000 messages that were claimed or released, and 2,500 dead ones */
+  /** For mailboxes only: as in the statistics of the mailbox, but counting stops at 1,000 messages that were claimed or released, and at 2,500 dead messages */
   counts_are_exact?: boolean;
   oldest_ready_seconds?: number | null;
   accepted_per_minute?: number;
   acknowledged_per_minute?: number;
-  /** Attempts in each of the last 24 hours; hours without attempts are left out */
+  /** Attempts in each of the last 24 hours; hours without attempts are omitted */
   hours: {
     /** Unix seconds */
     at: number;
@@ -552,7 +552,7 @@ export interface Member {
   role: "viewer" | "member" | "admin";
   /** Unix seconds */
   created_at: number;
-  /** Of the sessions that have not ended; null when there is none */
+  /** Time of the last login whose session has not ended; null if the member has no such session */
   last_login_at: number | null;
 }
 
@@ -629,9 +629,9 @@ export interface NewEndpoint {
 export interface NewInvitation {
   id: string;
   role: "viewer" | "member" | "admin";
-  /** Only this address may accept it; null for any address */
+  /** Only this address can accept the invitation; null if any address can */
   email: string | null;
-  /** The user who made it */
+  /** The user who created the invitation */
   created_by: string | null;
   /** Unix seconds */
   created_at: number;
@@ -639,19 +639,19 @@ export interface NewInvitation {
   expires_at: number;
   /** Shown once */
   token: string;
-  /** The page of the dashboard to accept it at, with the token behind the `#`, which browsers send nowhere; null without `POSTRIDER_PUBLIC_URL` */
+  /** The dashboard page on which to accept the invitation. The token is in the fragment, after the `#`, which browsers do not send to servers. null if `POSTRIDER_PUBLIC_URL` is not set */
   url: string | null;
 }
 
 export interface NewReplay {
   filter: ReplayFilter;
-  /** How many events are replayed a second at most; 50 unless given */
+  /** Maximum number of events that are replayed per second. Default: 50 */
   rate_per_second?: number;
-  /** With the status FAILED or DEAD: also those that have a replay which is under way or went through, and failed replays of what is replayed itself */
+  /** With the status FAILED or DEAD: also replay events that already have a replay in progress or a successful replay, and failed replays of events that are themselves replayed */
   include_replayed?: boolean;
   /** new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once */
   webhook_id?: "new";
-  /** Only says how many events fit */
+  /** Only count the events that match the filter; nothing is replayed */
   dry_run?: boolean;
 }
 
@@ -722,12 +722,12 @@ export interface NotificationTarget {
 export interface Organization {
   id: string;
   name: string;
-  /** Unique; made at the creation and kept when the name changes */
+  /** Unique. Generated when the organization is created, and not changed when it is renamed */
   slug: string;
   billing_status: "pending" | "active" | "grace" | "suspended" | "exempt";
   /** Unix seconds */
   billing_grace_ends_at: number | null;
-  /** Whether admins may reveal signing secrets after they were made */
+  /** Whether admins can read the signing secrets of existing targets */
   secrets_can_be_revealed: boolean;
   /** Unix seconds */
   created_at: number;
@@ -737,9 +737,9 @@ export interface Portal {
   organization: {
     id: string;
     name: string;
-    /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
+    /** An https URL, or a base64 data URL of a PNG, JPEG, GIF, WebP or SVG image. The service never fetches the URL. null for none */
     logo: string | null;
-    /** Colour of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
+    /** Colour of buttons, as #rrggbb. The text on buttons is black or white, whichever is easier to read. null for the default colour */
     colour: string | null;
   };
   customer: {
@@ -751,44 +751,44 @@ export interface Portal {
 }
 
 export interface PortalLink {
-  /** For the customer; the code in its fragment works once, within the hour. Shown once */
+  /** The link for the customer. The code in its fragment works once and expires after one hour. Shown once */
   url: string;
   /** Unix seconds */
   expires_at: number;
 }
 
 export interface PortalSession {
-  /** For `X-Session-Token`; shown once */
+  /** Value for the `X-Session-Token` header. Shown once */
   session_token: string;
   /** Unix seconds */
   expires_at: number;
 }
 
 export interface PortalSettings {
-  /** What customers see in place of the organization's name; null for that one */
+  /** The name that customers see. null for the name of the organization */
   name: string | null;
-  /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
+  /** An https URL, or a base64 data URL of a PNG, JPEG, GIF, WebP or SVG image. The service never fetches the URL. null for none */
   logo: string | null;
-  /** Colour of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
+  /** Colour of buttons, as #rrggbb. The text on buttons is black or white, whichever is easier to read. null for the default colour */
   colour: string | null;
-  /** Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty */
+  /** Origins of the pages that can show the portal in a frame, such as https://app.example.com. http is allowed only for localhost. If the list is empty, no page can show the portal in a frame */
   origins: string[];
 }
 
 export interface PortalSettingsInput {
-  /** What customers see in place of the organization's name; null for that one */
+  /** The name that customers see. null for the name of the organization */
   name?: string | null;
-  /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
+  /** An https URL, or a base64 data URL of a PNG, JPEG, GIF, WebP or SVG image. The service never fetches the URL. null for none */
   logo?: string | null;
-  /** Colour of buttons, as #rrggbb, in letters of either case. null for the portal's own */
+  /** Colour of buttons, as #rrggbb, in upper or lower case. null for the default colour */
   colour?: string | null;
-  /** Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty */
+  /** Origins of the pages that can show the portal in a frame, such as https://app.example.com. http is allowed only for localhost. If the list is empty, no page can show the portal in a frame */
   origins?: string[];
 }
 
 export interface Publication {
   id: string;
-  /** Null for targets that belong to no customer */
+  /** null for a publication to the targets that belong to no customer */
   customer_uid: string | null;
   event_type: string | null;
   correlation_id: string | null;
@@ -819,7 +819,7 @@ export interface PublicationItem {
   duration_ms?: number | null;
   /** The latest replay of this event or of one of its replays; null if there is none */
   replayed_by?: LatestReplay | null;
-  /** The last item that repeats this one; null where it was not replayed */
+  /** The latest replay of this item; null if it was not replayed */
   latest_replay: {
     id: string;
     /** The states from UNREAD on are those of mailbox messages */
@@ -831,12 +831,12 @@ export interface PublicationReplay {
   items: ({
     id: string;
     target_id: string;
-    /** UNREAD for mailboxes */
+    /** `UNREAD` for mailboxes, `QUEUED` for other targets */
     status: "QUEUED" | "UNREAD";
-    /** The item that is repeated; null for an added target */
+    /** The replayed item; null for an added target */
     source_event_id: string | null;
   })[];
-  /** Failed items that cannot be delivered any more */
+  /** Failed items that can no longer be delivered */
   skipped: ({
     event_id: string;
     reason: "target_deleted" | "mailbox_disabled" | "expired" | "erased";
@@ -844,7 +844,7 @@ export interface PublicationReplay {
 }
 
 export interface PublicationReplayInput {
-  /** `failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not */
+  /** `failed`: replay the items that are FAILED or DEAD, without billing. Items that already have a replay in progress or a successful replay are left out. `added`: create new items for the targets that the publication would reach now and did not reach before */
   to: "failed" | "added";
   /** new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once */
   webhook_id?: "new";
@@ -852,7 +852,7 @@ export interface PublicationReplayInput {
 
 export interface PublicationSummary {
   id: string;
-  /** Null for targets that belong to no customer */
+  /** null for a publication to the targets that belong to no customer */
   customer_uid: string | null;
   event_type: string | null;
   correlation_id: string | null;
@@ -868,14 +868,14 @@ export interface Reconciliation {
   period_start: number;
   /** Unix seconds */
   period_end: number;
-  /** The local ledger's items of the month */
+  /** Items of the month in the local ledger */
   accepted_events: number;
-  /** Local items that are not confirmed at the processor */
+  /** Items in the local ledger that the processor has not confirmed */
   pending_meter_events: number;
   estimated_cents: number;
-  /** The meter's total of the month */
+  /** Total of the month at the processor's meter */
   processor_events: number | null;
-  /** The processor's total minus the billable items of the local ledger */
+  /** Total of the processor minus the billable items in the local ledger */
   difference_events: number | null;
   latest_invoice: {
     number: string | null;
@@ -886,7 +886,7 @@ export interface Reconciliation {
     period_end: number;
     currency: string;
     subtotal_cents: number;
-    /** What the local ledger of the invoice's month comes to */
+    /** Estimated cost in the local ledger for the month of the invoice */
     local_estimate_cents: number;
     /** Invoice minus local estimate */
     difference_cents: number;
@@ -913,23 +913,23 @@ export interface ReplayFilter {
 
 export interface ReplayJob {
   id: string;
-  /** DONE: everything in the set was replayed or skipped; deliveries may still be under way */
+  /** `DONE`: each event was replayed or skipped; deliveries can still be in progress */
   status: "RUNNING" | "DONE" | "CANCELED";
   filter: ReplayFilter;
   include_replayed: boolean;
   rate_per_second: number;
-  /** How many events are in the set; null until they are counted */
+  /** Number of events that match the filter; null until they are counted */
   total: number | null;
-  /** New events made */
+  /** Number of new events created */
   replayed: number;
-  /** Of these, DELIVERED or ACKNOWLEDGED so far */
+  /** New events that are DELIVERED or ACKNOWLEDGED so far */
   delivered: number;
-  /** Of these, ended in any other way so far */
+  /** New events that ended with another status so far */
   failed: number;
-  /** Events of the set that cannot be replayed */
+  /** Matching events that cannot be replayed */
   skipped: number;
   skipped_reasons: SkippedReasons;
-  /** A user's address, or an API key's name and prefix */
+  /** The email of the user, or the name and the prefix of the API key */
   created_by: string;
   /** Unix seconds */
   created_at: number;
@@ -951,11 +951,11 @@ export interface Rotation {
 }
 
 export interface SkippedReasons {
-  /** They had not ended when the replay was started */
+  /** Events that had not ended when the replay was started */
   still_waiting: number;
   target_deleted: number;
   mailbox_disabled: number;
-  /** Their payload is gone */
+  /** Events whose payload is no longer stored */
   expired: number;
 }
 
@@ -966,19 +966,19 @@ export interface Stats {
   to: number;
   /** Seconds */
   step: number;
-  /** One for each step in which something happened, named by its beginning */
+  /** One point for each step with activity; `at` is the beginning of the step */
   points: ({
     /** Unix seconds */
     at: number;
-    /** Items accepted, replays among them */
+    /** Accepted items, including replays */
     accepted: number;
-    /** Items delivered; of a mailbox, messages acknowledged */
+    /** Delivered items; for a mailbox, acknowledged messages */
     delivered: number;
-    /** Attempts that failed and are followed by another */
+    /** Failed attempts that are followed by a retry */
     retried: number;
     /** Items whose last attempt failed */
     failed: number;
-    /** From acceptance to the answer that made an item delivered, within some 5 %; null when none was delivered */
+    /** Time from acceptance to the successful response, accurate to about 5 %; null if no item was delivered */
     latency_ms: {
       p50: number;
       p95: number;
@@ -986,15 +986,15 @@ export interface Stats {
     } | null;
   })[];
   totals: {
-    /** Items accepted, replays among them */
+    /** Accepted items, including replays */
     accepted: number;
-    /** Items delivered; of a mailbox, messages acknowledged */
+    /** Delivered items; for a mailbox, acknowledged messages */
     delivered: number;
-    /** Attempts that failed and are followed by another */
+    /** Failed attempts that are followed by a retry */
     retried: number;
     /** Items whose last attempt failed */
     failed: number;
-    /** From acceptance to the answer that made an item delivered, within some 5 %; null when none was delivered */
+    /** Time from acceptance to the successful response, accurate to about 5 %; null if no item was delivered */
     latency_ms: {
       p50: number;
       p95: number;
@@ -1145,28 +1145,28 @@ export interface TargetHealth {
   last_success_at: number | null;
   /** Unix seconds */
   failing_since: number | null;
-  /** Share of successful attempts in the last 24 hours; null when there was no attempt */
+  /** Share of the attempts in the last 24 hours that succeeded; null if there was no attempt */
   success_rate_24h: number | null;
-  /** State of the circuit breaker. open: after repeated failures a node sends nothing for up to 30 s; half_open: one request probes the target */
+  /** State of the circuit breaker. `open`: the target keeps failing, so a node sends nothing to it for up to 30 s. `half_open`: one request tests the target */
   circuit?: "closed" | "open" | "half_open";
-  /** Items that nodes have leased. Absent on mailboxes */
+  /** Items that nodes have leased: they are being sent or about to be sent. Absent for mailboxes */
   in_flight?: number;
-  /** Items that are due and not sent yet. Absent on mailboxes */
+  /** Items that are due and not sent yet. Absent for mailboxes */
   due?: number;
-  /** False when more items wait than were counted. At least 2,500 are counted, and up to 64 times as many if they were accepted together. Also applies to the held items of a disabled target */
+  /** False if `due` is only a lower bound (for a disabled target: `held`, too). Counting stops after 2,500 rows; a row has one item, or up to 64 items that were accepted together */
   due_is_exact?: boolean;
   /** Unix seconds */
   oldest_due_at?: number | null;
   oldest_due_seconds?: number | null;
   /** Items that wait until the target is enabled */
   held?: number;
-  /** For mailboxes, as in their stats */
+  /** For mailboxes only: as in the statistics of the mailbox */
   ready?: number;
   claimed?: number;
   delayed?: number;
   blocked?: number;
   dead?: number;
-  /** For mailboxes, as in their stats, but counted over at most 1,000 messages that were claimed or released, and 2,500 dead ones */
+  /** For mailboxes only: as in the statistics of the mailbox, but counting stops at 1,000 messages that were claimed or released, and at 2,500 dead messages */
   counts_are_exact?: boolean;
   oldest_ready_seconds?: number | null;
   accepted_per_minute?: number;
@@ -1219,7 +1219,7 @@ export interface Usage {
   period_end: number;
   /** Items newly accepted in the period */
   accepted_events: number;
-  /** Started units of 1,000 items; 0 for an exempt workspace */
+  /** Units of 1,000 items, rounded up; 0 for an exempt workspace */
   estimated_units: number;
   /** US cents; 0 for an exempt workspace */
   estimated_cents: number;
@@ -1237,11 +1237,11 @@ export interface User {
 
 /** The service's operations, one method each. */
 export interface Operations {
-  /** Create an account with an organization, a default API key and a session. A taken email is answered with `message` only, after as long, so that nobody learns who has an account. While live billing is on there is no `api_key`: the workspace is pending. Requests with a valid body are counted per client address in windows of 15 minutes, whatever their outcome. `RateLimit` and `RateLimit-Policy` show how many are left; 429 carries `Retry-After`. */
+  /** Create an account with an organization, a default API key and a session. If the email already has an account, the response has only `message`, and takes as long as a successful signup, so that nobody can find out who has an account. While live billing is enabled, the response has no `api_key`, because the new workspace is pending. Rate limited per client address, in windows of 15 minutes. Every request with a valid body counts, whether it succeeds or fails. The headers `RateLimit` and `RateLimit-Policy` show how many requests are left; a 429 response has `Retry-After`. */
   signUp(body: {
     email: string;
     password: string;
-    /** The local part of the email unless given */
+    /** Default: the local part of the email */
     name?: string;
   }, options?: CallOptions): Promise<{
     user: User;
@@ -1251,7 +1251,7 @@ export interface Operations {
   } | {
     message: string;
   }>;
-  /** Start a session; a user's oldest beyond five ends. Requests with a valid body are counted per client address in windows of 15 minutes, whatever their outcome. `RateLimit` and `RateLimit-Policy` show how many are left; 429 carries `Retry-After`. */
+  /** Log in: start a session. A user has at most five sessions: a login beyond this limit ends the oldest session. Rate limited per client address, in windows of 15 minutes. Every request with a valid body counts, whether it succeeds or fails. The headers `RateLimit` and `RateLimit-Policy` show how many requests are left; a 429 response has `Retry-After`. */
   logIn(body: {
     email: string;
     password: string;
@@ -1259,110 +1259,110 @@ export interface Operations {
     user: User;
     session_token: string;
   }>;
-  /** End the session that the request carries. */
+  /** Log out: end the current session. */
   logOut(options?: CallOptions): Promise<{
     ok: true;
   }>;
-  /** End every session of the user. With an API key, which belongs to no user, every session of every user of the organization ends. */
+  /** End all sessions of the user. With an API key, which belongs to no user, the request ends all sessions of all users of the organization. */
   logOutAll(options?: CallOptions): Promise<{
     ok: true;
     sessions_revoked: true;
   }>;
-  /** Change the user's password; every other session of the user ends. Counted per user in windows of 15 minutes, as logins are per address. */
+  /** Change the password of the user. Ends every other session of the user. Rate limited per user in windows of 15 minutes, with the same limit as logins. */
   changePassword(body: {
     current_password: string;
     new_password: string;
   }, options?: CallOptions): Promise<{
     ok: true;
   }>;
-  /** Have a link mailed by which a forgotten password is reset. Answered before anything is looked up, so that nobody learns who has an account. The link works once, for 30 minutes, until a newer one is asked for. Counted per client address and per email in windows of 15 minutes, as logins are per address. 501 where the operator has set no mail server. */
+  /** Request an email with a link to reset a forgotten password. The response is sent before the account is looked up, so that nobody can find out who has an account. The link works once, and expires after 30 minutes or when a newer link is requested. Rate limited per client address and per email in windows of 15 minutes, with the same limit as logins. The status is 501 if the operator has not configured a mail server. */
   requestPasswordReset(body: {
     email: string;
   }, options?: CallOptions): Promise<{
     message: string;
   }>;
-  /** Set a new password by the token of a mailed link; every session of the user ends. Starts no session: log in with the new password. API keys stay. Counted per client address as logins are. */
+  /** Set a new password with the token of a reset link. Ends all sessions of the user and starts none: log in with the new password. API keys stay valid. Rate limited per client address, as logins are. */
   confirmPasswordReset(body: {
     token: string;
     password: string;
   }, options?: CallOptions): Promise<{
     ok: true;
   }>;
-  /** Read the caller: the user of a session, or the organization of an API key. */
+  /** Read the user of a session, or the organization of an API key. */
   readMe(options?: CallOptions): Promise<{
     user: User | {
       org_id: string;
     };
   }>;
-  /** Create an API key. Needs a session, so that a leaked key cannot make others. At most 5 per workspace; refused with 402 while it is suspended and 403 while it is pending. A key may be limited, by `scope`, for good. */
+  /** Create an API key. Requires a session token, so that a leaked key cannot create other keys. A workspace has at most 5 keys. The status is 402 while the workspace is suspended, and 403 while it is pending. `scope` limits what a key can do, and cannot be changed later. */
   createKey(body: {
     name: string;
-    /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+    /** `send`: the key can only send items and publications. `read`: the key can only read. `consume`: the key can only use the messages of `mailbox_ids`. `customer`: the key can only use the targets, items and publications of `customer_uid`, and publish to this customer. A key without a scope is not limited. */
     scope?: "send" | "read" | "consume" | "customer";
-    /** With the scope customer: which one */
+    /** The customer of a key with the scope `customer` */
     customer_uid?: string;
-    /** With the scope consume: which mailboxes */
+    /** The mailboxes of a key with the scope `consume` */
     mailbox_ids?: string[];
   }, options?: CallOptions): Promise<{
     id: string;
     name: string;
     /** Shown once */
     key: string;
-    /** send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can. */
+    /** `send`: the key can only send items and publications. `read`: the key can only read. `consume`: the key can only use the messages of `mailbox_ids`. `customer`: the key can only use the targets, items and publications of `customer_uid`, and publish to this customer. A key without a scope is not limited. */
     scope?: "send" | "read" | "consume" | "customer";
-    /** With the scope customer: which one */
+    /** The customer of a key with the scope `customer` */
     customer_uid?: string;
-    /** With the scope consume: which mailboxes */
+    /** The mailboxes of a key with the scope `consume` */
     mailbox_ids?: string[];
   }>;
   /** List the API keys, oldest first. */
   listKeys(options?: CallOptions): Promise<{
     keys: ApiKey[];
   }>;
-  /** Delete an API key. 409 for the last key, and for the key that authenticates the request. */
+  /** Delete an API key. The last key of the workspace and the key that authenticates the request cannot be deleted: the status is 409. */
   deleteKey(id: string, options?: CallOptions): Promise<Deleted>;
-  /** List customers, by uid. */
+  /** List customers, sorted by uid. */
   listCustomers(options?: CallOptions & { limit?: number; /** The uid of the last customer of the page before */ after?: string; /** Only customers whose uid begins with this */ prefix?: string }): Promise<{
     customers: Customer[];
   }>;
-  /** Create or change a customer. The same call creates and changes a customer, so it can be repeated. Fields that are left out become empty. */
+  /** Create or replace a customer. The same request creates or replaces the customer, so it can be repeated. Omitted fields become empty. */
   putCustomer(uid: string, body: CustomerInput, options?: CallOptions): Promise<Customer>;
   /** Read a customer. */
   readCustomer(uid: string, options?: CallOptions): Promise<Customer>;
-  /** Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED. */
+  /** Delete a customer. Also deletes the targets of the customer and the API keys that are limited to the customer. Queued items of these targets become CANCELED. */
   deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
   /** Try a filter on a sample. Says whether an item like the sample would pass the filter, and which parts of the filter did not match. */
   tryFilter(body: FilterTrial, options?: CallOptions): Promise<FilterResult>;
-  /** List event types, by name, without their schemas and examples. */
-  listEventTypes(options?: CallOptions & { limit?: number; /** The name of the last type of the page before */ after?: string; /** Only types whose name begins with this */ prefix?: string; /** Only those that are deprecated, or only those that are not */ deprecated?: "true" | "false" }): Promise<{
+  /** List event types. Sorted by name, without schemas and examples. */
+  listEventTypes(options?: CallOptions & { limit?: number; /** The name of the last type of the page before */ after?: string; /** Only types whose name begins with this */ prefix?: string; /** `true`: only deprecated event types; `false`: only event types that are not deprecated */ deprecated?: "true" | "false" }): Promise<{
     event_types: ListedEventType[];
   }>;
-  /** Make event types of the webhooks of an OpenAPI document. Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay. */
-  importEventTypes(body: Record<string, unknown> | string, options?: CallOptions & { /** true: says what the import would do, and does nothing */ dry_run?: "true" | "false" }): Promise<ImportedEventTypes>;
-  /** Create or change an event type. The same call creates and changes a type, so it can be repeated. Fields that are left out become empty. Once the catalogue has a type, targets can name only types of the catalogue in event_types; names that they have already stay. */
+  /** Import event types from an OpenAPI document. Each webhook of the document creates or replaces one event type. The key of the webhook becomes the name, its first tag the group, and the schema and the example of its JSON request body become the schema and the example, with everything that they refer to in the document. Webhooks that cannot become an event type are listed in `refused`; the other webhooks are imported. Event types that are not in the document stay. */
+  importEventTypes(body: Record<string, unknown> | string, options?: CallOptions & { /** `true`: report what the import would do, without changing anything */ dry_run?: "true" | "false" }): Promise<ImportedEventTypes>;
+  /** Create or replace an event type. The same request creates or replaces the event type, so it can be repeated. Omitted fields become empty. Once the catalogue has an event type, targets can add only types of the catalogue to `event_types`; types that targets already list stay. */
   putEventType(name: string, body: EventTypeInput, options?: CallOptions): Promise<EventType>;
   /** Read an event type. */
   readEventType(name: string, options?: CallOptions): Promise<EventType>;
-  /** Delete an event type. Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others. */
+  /** Delete an event type. Targets that list the event type in `event_types` keep it there and still receive items of this type. While the catalogue has other event types, no target can add the deleted one to `event_types`. */
   deleteEventType(name: string, options?: CallOptions): Promise<DeletedEventType>;
-  /** Make a link to the portal of a customer. Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals. */
+  /** Create a link to the portal of a customer. The link works once and expires after one hour. The person who opens it gets a session of twelve hours, which can use the targets and items of this customer only. The status is 503, with `Retry-After`, while a process of an older version that does not know portals is running. */
   createPortalLink(uid: string, options?: CallOptions): Promise<PortalLink>;
-  /** End all portal sessions of a customer, and the links that nobody has opened. */
+  /** End all portal sessions of a customer. Also revokes the links of the customer that nobody has opened. */
   endPortalSessions(uid: string, options?: CallOptions): Promise<EndedPortalSessions>;
-  /** Exchange the code of a link for a session of its customer, once. */
+  /** Exchange the code of a portal link for a session. Each code works once. */
   openPortalSession(body: {
-    /** As it stands in the link's fragment */
+    /** The code in the fragment of the portal link */
     code: string;
   }, options?: CallOptions): Promise<PortalSession>;
-  /** Read whose portal a session is for, and how it looks. */
+  /** Read the customer and the appearance of the current portal session. */
   readPortal(options?: CallOptions): Promise<Portal>;
-  /** End the portal session that the request carries. */
+  /** End the current portal session. */
   leavePortal(options?: CallOptions): Promise<{
     ok: true;
   }>;
-  /** Read how the portal looks, and whose pages may show it. */
+  /** Read the portal settings. */
   readPortalSettings(options?: CallOptions): Promise<PortalSettings>;
-  /** Say how the portal looks, and whose pages may show it. All of it: what is left out becomes unset, and what is said again is no change. */
+  /** Replace the portal settings. Replaces all settings: omitted settings are reset. Saving the same settings again changes nothing. */
   savePortalSettings(body: PortalSettingsInput, options?: CallOptions): Promise<PortalSettings>;
   /** List targets, oldest first. Lists all targets, unless `limit` asks for a page. */
   listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** Page size; without it, all targets are listed */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only targets of this customer; empty: only targets of no customer */ customer_uid?: string; /** Only the target with this uid */ uid?: string }): Promise<{
@@ -1390,29 +1390,29 @@ export interface Operations {
   listTryoutRequests(id: string, options?: CallOptions): Promise<{
     requests: TryoutRequest[];
   }>;
-  /** Read the health of a target. Covers all nodes. Mailboxes have the figures of their stats instead of figures of deliveries. */
+  /** Read the health of a target. The values cover all nodes. For mailboxes, the response has the fields of the mailbox's statistics instead of the fields about deliveries. */
   readTargetHealth(id: string, options?: CallOptions): Promise<TargetHealth>;
-  /** Read the health of several targets, with their last 24 hours. Answers in the order of the targets' ids. Ids that are not targets of the workspace are left out. */
-  listTargetHealth(options?: CallOptions & { /** Up to 100 ids of targets, separated by commas */ ids?: string }): Promise<{
+  /** List the health of several targets. Returns the health of the targets in `ids`, sorted by id, and their activity in each of the last 24 hours. Ids that are not targets of the workspace are omitted. */
+  listTargetHealth(options?: CallOptions & { /** Ids of targets, separated by commas: up to 100 */ ids?: string }): Promise<{
     targets: ListedHealth[];
   }>;
   /** Accepts an item for a target. 202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again. */
   sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** Accepts an event for a legacy endpoint. 202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again. */
   sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
-  /** Publishes to all targets of a customer. Creates an item for every webhook, agent and mailbox whose event_types match, all in one transaction; 202 is sent once they are durable. Disabled webhooks and agents hold their items; disabled mailboxes get none. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
+  /** Publish to all targets of a customer. Creates one item for each webhook, agent and mailbox whose `event_types` match. One transaction creates all items or none; the 202 response is sent when the items are durable. Disabled webhooks and agents hold their items; disabled mailboxes are skipped. The body is any JSON document; it is kept byte for byte and stored once. Each item is billed. */
   publishToCustomer(customer: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
-  /** Publishes to all targets that belong to no customer. Creates an item for every webhook, agent and mailbox whose event_types match, all in one transaction; 202 is sent once they are durable. Disabled webhooks and agents hold their items; disabled mailboxes get none. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
+  /** Publish to all targets that belong to no customer. Creates one item for each webhook, agent and mailbox whose `event_types` match. One transaction creates all items or none; the 202 response is sent when the items are durable. Disabled webhooks and agents hold their items; disabled mailboxes are skipped. The body is any JSON document; it is kept byte for byte and stored once. Each item is billed. */
   publish(body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
   /** List publications, newest first. */
-  listPublications(options?: CallOptions & { limit?: number; /** Only publications older than the one with this id */ before?: string; /** Only those of this customer */ customer_uid?: string }): Promise<{
+  listPublications(options?: CallOptions & { limit?: number; /** Only publications older than the one with this id */ before?: string; /** Only publications to this customer */ customer_uid?: string }): Promise<{
     publications: PublicationSummary[];
   }>;
-  /** Read a publication and what became of each of its items. */
+  /** Read a publication and the status of each of its items. */
   readPublication(id: string, options?: CallOptions): Promise<{
     publication: Publication;
   }>;
-  /** Send a publication once more to those that failed, or to targets that were added since. */
+  /** Replay the failed items of a publication, or publish to targets added since. */
   replayPublication(id: string, body: PublicationReplayInput, options?: CallOptions): Promise<PublicationReplay>;
   /** List endpoints, oldest first. */
   listEndpoints(options?: CallOptions): Promise<{
@@ -1537,15 +1537,15 @@ export interface Operations {
   }, options?: CallOptions): Promise<Replay>;
   /** Cancel a waiting event. The event becomes CANCELED: it is not sent any more, or is removed from its mailbox. It stays billed, because it was accepted. */
   cancelEvent(id: string, options?: CallOptions): Promise<CanceledEvent>;
-  /** Replay all events that fit a filter, or count them. Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event becomes one new event, as a single replay makes it: not billed, with `source_event_id`, and with `replay_id`. What is accepted or ends later is not part of it. Of failures, those are left out that have a replay which is under way or went through, unless `include_replayed` asks for all. What cannot be replayed is counted as skipped. A target with much waiting gets no more until it has caught up, so that new items are not held up. At most 5 run at a time. */
+  /** Replay all events that match a filter, or count them. Runs in the background, on any node; if a node dies, another node continues. Each event that matches the filter becomes one new event, as with the replay of a single event: it is not billed, and has `source_event_id` and `replay_id`. Events that are accepted or end after the request are not included. With the status FAILED or DEAD, events that already have a replay in progress or a successful replay are left out, unless `include_replayed` is true. Events that cannot be replayed are counted as skipped. A target with many waiting items gets no more replays until it has caught up, so that new items are not delayed. At most 5 replays run at a time. */
   startReplay(body: NewReplay, options?: CallOptions): Promise<DryRun | ReplayJob>;
   /** List replays of many events, newest first. */
   listReplays(options?: CallOptions & { limit?: number; /** Only replays older than the one with this id */ before?: string }): Promise<{
     replays: ReplayJob[];
   }>;
-  /** Read how far a replay of many events is. */
+  /** Read a replay of many events and its progress. */
   readReplay(id: string, options?: CallOptions): Promise<ReplayJob>;
-  /** Cancel a replay of many events; what was replayed already is delivered. Answers the same when it was canceled before. */
+  /** Cancel a replay of many events. Events that were already replayed are still delivered. The response is the same if the replay was already canceled. */
   cancelReplay(id: string, options?: CallOptions): Promise<ReplayJob>;
   /** Send input to an agent's task that waits for it. The body becomes a message to the task, in the same way as an item's body. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps the history of its task. */
   answerAgent(id: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters */ idempotencyKey?: string }): Promise<{
@@ -1555,48 +1555,48 @@ export interface Operations {
   cancelTask(id: string, options?: CallOptions): Promise<{
     handoff: Handoff;
   }>;
-  /** Read what was accepted and delivered over time. Steps in which nothing happened are left out. An id that is no target of the workspace has none. */
-  readStats(options?: CallOptions & { /** Only this target; without it, all of the workspace */ target_id?: string; /** Unix seconds, rounded down to a step; 24 hours before `to` */ from?: number; /** Unix seconds, rounded up to a step; now */ to?: number; /** Seconds: 60, 300, 3600, 86400; by the range unless given. At most 1500 steps, kept for 26 hours, 8 days, 63 days, 1100 days */ step?: number }): Promise<Stats>;
+  /** Read statistics of accepted and delivered items. Steps without activity are omitted. If `target_id` is not a target of the workspace, the response has no steps. */
+  readStats(options?: CallOptions & { /** Only this target. Default: all targets of the workspace */ target_id?: string; /** Unix seconds, rounded down to a step. Default: 24 hours before `to` */ from?: number; /** Unix seconds, rounded up to a step. Default: now */ to?: number; /** Length of a step in seconds: 60, 300, 3600, 86400. Default: depends on the range. A range has at most 1500 steps. Steps of these lengths are kept for 26 hours, 8 days, 63 days, 1100 days respectively */ step?: number }): Promise<Stats>;
   /** Read the caller's organization. */
   readOrganization(options?: CallOptions): Promise<{
     org: Organization;
   }>;
-  /** Rename the caller's organization, or let its admins reveal signing secrets. */
+  /** Update the caller's organization. */
   renameOrganization(body: {
     name?: string;
-    /** Whether admins may read signing secrets again, each time on record in the audit log. Taken with an admin's session, not with an API key */
+    /** Whether admins can read the signing secrets of existing targets; the audit log records each time that an admin does. Requires an admin's session token, not an API key */
     secrets_can_be_revealed?: boolean;
   }, options?: CallOptions): Promise<{
     updated: true;
   }>;
   /** List the members of the organization, oldest first. */
-  listMembers(options?: CallOptions & { limit?: number; /** The id of the last member of the page before */ after?: string }): Promise<{
+  listMembers(options?: CallOptions & { limit?: number; /** The id of the last member of the previous page */ after?: string }): Promise<{
     members: Member[];
   }>;
-  /** Give a member another role. It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles. */
+  /** Change the role of a member. The new role applies from the member's next request. The status is 503, with `Retry-After`, while a process of an older version that does not know roles is running. */
   changeRole(id: string, body: {
     role: "viewer" | "member" | "admin";
   }, options?: CallOptions): Promise<Member>;
-  /** Remove a member, whose account and sessions end at once. API keys belong to the organization and stay. */
+  /** Remove a member. Deletes the account of the member and ends its sessions immediately. API keys belong to the organization and stay valid. */
   removeMember(id: string, options?: CallOptions): Promise<Deleted>;
-  /** List invitations, newest first. Invitations that are over are listed for some weeks. */
-  listInvitations(options?: CallOptions & { limit?: number; /** The id of the last invitation of the page before */ before?: string }): Promise<{
+  /** List invitations, newest first. Invitations that were accepted or revoked, or have expired, stay in the list for some weeks. */
+  listInvitations(options?: CallOptions & { limit?: number; /** The id of the last invitation of the previous page */ before?: string }): Promise<{
     invitations: Invitation[];
   }>;
-  /** Invite somebody to the organization. No mail is sent for it: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles. */
+  /** Create an invitation to the organization. The service sends no email: send the token or the link to the invited person yourself. The invitation works once and expires after seven days. If `email` is given, only this address can accept the invitation. The status is 503, with `Retry-After`, while a process of an older version that does not know roles is running. */
   createInvitation(body: {
     role: "viewer" | "member" | "admin";
     email?: string;
   }, options?: CallOptions): Promise<NewInvitation>;
-  /** Revoke an invitation. Answers the same when it was revoked before or has expired. */
+  /** Revoke an invitation. The response is the same if the invitation was already revoked or has expired. */
   revokeInvitation(id: string, options?: CallOptions): Promise<Deleted>;
-  /** Accept an invitation: become a user of the organization, with a session. For whoever has no account yet; a user belongs to one organization. An address that has an account is answered with `message` only, as at signup, and the invitation stays open. Counted per client address as logins are. */
+  /** Accept an invitation. Creates a user of the organization, and starts a session. A user belongs to one organization: if the address already has an account, the response has only `message`, as at signup, and the invitation stays open. Rate limited per client address, as logins are. */
   acceptInvitation(body: {
     token: string;
-    /** Needed unless the invitation names an address */
+    /** Required if the invitation has no address */
     email?: string;
     password: string;
-    /** The local part of the email unless given */
+    /** Default: the local part of the email */
     name?: string;
   }, options?: CallOptions): Promise<{
     user: User;
@@ -1604,40 +1604,41 @@ export interface Operations {
   } | {
     message: string;
   }>;
-  /** List changes of configuration, credentials and billing state, newest first. Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`. */
-  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "organization.revealing_changed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "password.reset_requested" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "event_type.created" | "event_type.updated" | "event_type.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.secret_revealed" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user, an API key or a customer */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
+  /** List the entries of the audit log, newest first. The audit log records changes of configuration, credentials and billing state. Each entry is written in the transaction of its change. Entries contain no secrets: of a URL, only the origin and a fingerprint are stored. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS` days. */
+  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the previous page */ before?: string; action?: "organization.created" | "organization.renamed" | "organization.revealing_changed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "password.reset_requested" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "event_type.created" | "event_type.updated" | "event_type.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.secret_revealed" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** Id of a user, an API key or a customer */ actor_id?: string; /** Id of the changed object, such as a target */ object_id?: string; /** Only changes at or after this time, in Unix seconds */ created_after?: number; /** Only changes before this time, in Unix seconds */ created_before?: number }): Promise<{
     entries: AuditEntry[];
   }>;
-  /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
+  /** Erase the payload and the recorded responses of an event. Erases the event, its replays, and the event that reported the result of its handoff. The data is gone when the response is sent. Ids, type, status and timestamps stay. An event that has not ended becomes CANCELED first, even while it is being sent. A repeated request gets the same response. */
   eraseEvent(id: string, options?: CallOptions): Promise<Erasure>;
-  /** Erase the payloads and answers of all events of a correlation id. Erases the events that were accepted before the request. It continues in the background, also after a restart, and reports its progress. */
+  /** Erase the payloads and the recorded responses of all events with a correlation id. Erases the events that were accepted before the request. The erasure runs in the background, continues after a restart, and reports its progress. */
   createErasure(body: {
     correlation_id: string;
   }, options?: CallOptions): Promise<Erasure>;
-  /** List what was asked to be erased, newest first. */
+  /** List erasures, newest first. */
   listErasures(options?: CallOptions & { limit?: number; /** Only erasures older than the one with this id */ before?: string }): Promise<{
     erasures: Erasure[];
   }>;
-  /** Read how far an erasure has come. */
+  /** Read an erasure and its progress. */
   readErasure(id: string, options?: CallOptions): Promise<Erasure>;
   /** List the targets that receive operational events, newest first. */
-  listNotificationTargets(options?: CallOptions & { limit?: number; /** Only those older than the one with this id */ before?: string }): Promise<{
+  listNotificationTargets(options?: CallOptions & { limit?: number; /** Only notification targets older than the one with this id */ before?: string }): Promise<{
     notification_targets: NotificationTarget[];
   }>;
-  /** Let a webhook or mailbox receive operational events. Operational events are sent to it as items: signed, retried, listed with the other events, and not billed. Naming a target again replaces its choice of events. A target receives no operational events about itself or about such items. */
+  /** Send operational events to a webhook or mailbox. The target receives operational events as items, which are signed, retried, and listed with the other events, but not billed. A repeated request for the same target replaces its `event_types`. A target receives no operational events about itself or about items that are operational events. */
   saveNotificationTarget(body: {
     target_id: string;
+    /** Default: all operational events */
     event_types?: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
   }, options?: CallOptions): Promise<NotificationTarget>;
-  /** Let a target hear of nothing any more. The target itself stays as it is. */
+  /** Stop sending operational events to a target. The target itself is not changed. */
   removeNotificationTarget(id: string, options?: CallOptions): Promise<Deleted>;
-  /** Billing state and price. */
+  /** Read the billing state and the price. */
   readBilling(options?: CallOptions): Promise<Billing>;
-  /** Get a hosted page to set up payment. The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription. */
+  /** Get the URL of a hosted page to set up payment. The request body is ignored: the service sets the price and the return URLs. The status is 503 while live billing is disabled, and 409 if the workspace is exempt from billing or already has a subscription. */
   openCheckout(options?: CallOptions): Promise<{
     url: string;
   }>;
-  /** Get a short-lived address of the payment processor's customer portal. 503 while live billing is disabled, 409 before payment was set up. */
+  /** Get a short-lived URL of the payment processor's customer portal. The status is 503 while live billing is disabled, and 409 if payment is not set up yet. */
   openPortal(options?: CallOptions): Promise<{
     url: string;
   }>;
@@ -1646,9 +1647,9 @@ export interface Operations {
     invoices: Invoice[];
     billing_enabled: boolean;
   }>;
-  /** Compare the local ledger with the payment processor. `reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay. */
+  /** Compare the local ledger with the payment processor. The status is `reconciled` only if no item waits for export and the total of the processor is equal to the local total. `pending` does not mean lost usage: the processor counts with a delay. */
   reconcile(options?: CallOptions): Promise<Reconciliation>;
-  /** Usage of the current month. */
+  /** Read the usage of the current month. */
   readUsage(options?: CallOptions): Promise<{
     usage: Usage;
   }>;

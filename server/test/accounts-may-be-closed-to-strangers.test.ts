@@ -10,7 +10,10 @@ describe("with restricted sign-up", () => {
   it("nobody can sign up, but invited people can join", async ({ newNode, node, account }) => {
     const invited = newNode({ POSTRIDER_SIGNUP: "invited" });
     const refused = await invited.call("POST", "/api/v1/auth/signup", { body: stranger });
-    expect(refused).toMatchObject({ status: 403, body: { error: expect.stringMatching(/invite you$/) } });
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { error: expect.stringMatching(/ask a member of an organization to invite you$/) },
+    });
     expect(refused.headers["x-error-code"]).toBe("signup_closed");
     const { session_token: session } = account;
     const { body } = await invited.call("POST", "/api/v1/invitations", { session, body: { role: "viewer" } });

@@ -98,7 +98,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
   it("learns which argument is unknown to a tool, and which arguments the tool has", async () => {
     const mailbox_id = await newMailbox(`of arguments over ${way}`);
     await expect(agents[way].use("claim_messages", { mailbox_id, limit: 3 })).rejects.toThrow(
-      /limit: no argument of this tool, which has mailbox_id, [a-z_, ]+$/,
+      /limit: unknown argument; this tool has mailbox_id, [a-z_, ]+$/,
     );
   });
 
@@ -157,7 +157,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     expect((await agent.use("list_event_types", found)).event_types).toEqual([made.event_type]);
     expect((await agent.use("list_event_types", { ...found, after: name })).event_types).toEqual([]);
     let read = await agent.use("get_event_type", { name });
-    expect(read.text).toMatch(/^What follows .* data: do not obey .*\n<data-[0-9a-f]{16}>\n/);
+    expect(read.text).toMatch(/^The following content .* data: do not follow .*\n<data-[0-9a-f]{16}>\n/);
     let whole: string = read.example.text;
     while (read.example.next_offset_bytes !== null) {
       read = await agent.use("get_event_type", { name, offset_bytes: read.example.next_offset_bytes });
@@ -193,7 +193,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     const sent = await fetch(`${baseUrl}/t/${mailbox}`, { method: "POST", headers, body: large });
     const { id } = (await sent.json()) as { id: string };
     const { messages, text } = await agent.use("claim_messages", { mailbox_id: mailbox });
-    const [, mark] = /^What follows .* data: do not obey .*\n<(data-[0-9a-f]{16})>\n/.exec(text)!;
+    const [, mark] = /^The following content .* data: do not follow .*\n<(data-[0-9a-f]{16})>\n/.exec(text)!;
     expect(text.endsWith(`\n</${mark}>`)).toBe(true);
     let { payload } = messages[0];
     expect(Buffer.byteLength(payload.text)).toBeLessThanOrEqual(32 * 1024);
@@ -256,9 +256,11 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
       "wait_seconds: must be <= 20",
     );
     await expect(agent.use("send_item", { target_id: nobodys, payload: 1, url: "x" })).rejects.toThrow(
-      "url: no argument of this tool",
+      "url: unknown argument",
     );
-    await expect(agent.client.callTool({ name: "drop_tables" })).rejects.toThrow('no tool "drop_tables"');
+    await expect(agent.client.callTool({ name: "drop_tables" })).rejects.toThrow(
+      'unknown tool "drop_tables"',
+    );
   });
 });
 

@@ -290,7 +290,7 @@ describe("a processor in trouble", () => {
       const { session_token: session } = await signUp(other);
       const answer = await other.call("POST", "/api/v1/billing/checkout", { session });
       expect(answer.status).toBe(502);
-      expect(answer.body.error).toMatch(/need an operator/);
+      expect(answer.body.error).toMatch(/operator must check/);
     } finally {
       await other.stop();
     }

@@ -378,7 +378,7 @@ describe("the settings", () => {
   it.for([
     [{ logo: "http://cdn.example.com/logo.svg" }, /^logo/],
     [{ logo: "https://user:pass@cdn.example.com/logo.svg" }, /^logo/],
-    [{ logo: "https://x;sandbox/l.png" }, /^logo: "x;sandbox" is not a host name/],
+    [{ logo: "https://x;sandbox/l.png" }, /^logo: "x;sandbox" is not a valid host name/],
     [{ logo: "https://x,y/l.png" }, /^logo/],
     [{ logo: "https://x'y/l.png" }, /^logo/],
     [{ logo: "data:text/html;base64,AAAA" }, /^logo/],

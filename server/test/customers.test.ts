@@ -63,7 +63,7 @@ describe("a customer", () => {
         `PUT /api/v1/customers/${uid} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${account.api_key}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
       );
       const { status, body } = await connection.answer();
-      expect([status, body]).toEqual([400, expect.stringMatching(/neither \. nor \.\./)]);
+      expect([status, body]).toEqual([400, expect.stringMatching(/but not \. or \.\./)]);
       connection.destroy();
     }
     expect((await call("GET", "/api/v1/customers?prefix=.")).body.customers).toEqual([]);

@@ -84,7 +84,10 @@ describe("an address that has an account", () => {
     const asked = await ask(account.user.email.toUpperCase());
     expect([asked.status, asked.body]).toEqual([
       200,
-      { message: "If this address has an account, a mail with a link to reset its password is on its way." },
+      {
+        message:
+          "If this address has an account, it will receive an email with a link to reset the password.",
+      },
     ]);
     const [mail, ...more] = await mailsTo(account);
     expect(more).toEqual([]);

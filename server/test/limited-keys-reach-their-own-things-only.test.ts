@@ -76,7 +76,7 @@ describe("a key", () => {
     [{ scope: "customer", customer_uid: "nobody" }, /customer_uid: no customer/],
     [{ scope: "consume" }, /mailbox_ids is required/],
     [{ scope: "consume", mailbox_ids: [] }, /mailbox_ids/],
-    [{ scope: "consume", mailbox_ids: ["0".repeat(32)] }, /is no mailbox/],
+    [{ scope: "consume", mailbox_ids: ["0".repeat(32)] }, /is not a mailbox/],
     [{ scope: "send", customer_uid: "own" }, /customer_uid is only allowed with/],
     [{ mailbox_ids: ["0".repeat(32)] }, /mailbox_ids is only allowed with/],
   ] as const)("limited by %j is refused", async ([body, message], { newKey }) => {

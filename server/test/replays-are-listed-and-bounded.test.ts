@@ -56,7 +56,7 @@ describe("replays of many events", () => {
   it.for<[object, string]>([
     [{ filter: { status: "QUEUED" } }, "filter.status must be one of DELIVERED, FAILED"],
     [{ filter: { status: "UNREAD" } }, "filter.status must be one of"],
-    [{ filter: { target: "x" } }, "is no part of a replay's filter: it takes target_id"],
+    [{ filter: { target: "x" } }, "is not a field of a replay filter: the fields are target_id"],
     [{ filter: { target_ids: "x" } }, "did you mean target_id?"],
     [{ filter: { target_id: "x" } }, "filter.target_id does not have the accepted form"],
     [{ filter: {}, rate_per_second: 0 }, "rate_per_second must be at least 1"],

@@ -46,10 +46,10 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
         label="Uid"
         required
         {...uidInput}
-        hint={`Your own id of the customer; cannot be changed later: ${uidRule}`}
+        hint={`Your own id for the customer; cannot be changed later: ${uidRule}`}
         error={
           uid !== "" && !isPossible
-            ? `${uidRule}, and neither . nor ..`
+            ? `${uidRule}, but not . or ..`
             : isTaken
               ? "There is a customer with this uid already"
               : undefined

@@ -53,7 +53,8 @@ export function importEventTypes(
 }
 
 /** The rule for names, as users read it. */
-export const typeNameRule = "1 to 256 printable ASCII characters without *, and no blank at either end";
+export const typeNameRule =
+  "1 to 256 printable ASCII characters without *, and without a space at the beginning or end";
 
 export function isTypeName(text: string): boolean {
   return /^[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$/.test(text) && text !== "." && text !== "..";

@@ -27,13 +27,13 @@ export interface AuthDeps extends SignUpDeps, ResetDeps {
 const ApiKey = Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" });
 
 const countsRequests =
-  "Requests with a valid body are counted per client address in windows of 15 minutes, whatever their outcome. `RateLimit` and `RateLimit-Policy` show how many are left; 429 carries `Retry-After`.";
+  "Rate limited per client address, in windows of 15 minutes. Every request with a valid body counts, whether it succeeds or fails. The headers `RateLimit` and `RateLimit-Policy` show how many requests are left; a 429 response has `Retry-After`.";
 const needsEmailAndPassword = "email and password are required";
 
 const logoutRoute = route("logOut", "POST /api/v1/auth/logout", {
   access: users("viewer"),
   audit: "session.ended",
-  summary: "End the session that the request carries",
+  summary: "Log out: end the current session",
   response: { 200: Type.Object({ ok: Type.Literal(true) }) },
   async handle(call, deps) {
     const { caller } = call;
@@ -45,9 +45,9 @@ const logoutRoute = route("logOut", "POST /api/v1/auth/logout", {
 const logoutAllRoute = route("logOutAll", "POST /api/v1/auth/logout-all", {
   access: usersAndKeys("viewer", noLimitedKey),
   audit: "sessions.ended",
-  summary: "End every session of the user",
+  summary: "End all sessions of the user",
   description:
-    "With an API key, which belongs to no user, every session of every user of the organization ends.",
+    "With an API key, which belongs to no user, the request ends all sessions of all users of the organization.",
   response: {
     200: Type.Object({ ok: Type.Literal(true), sessions_revoked: Type.Literal(true) }),
   },
@@ -59,7 +59,7 @@ const logoutAllRoute = route("logOutAll", "POST /api/v1/auth/logout-all", {
 
 const meRoute = route("readMe", "GET /api/v1/auth/me", {
   access: usersAndKeys("viewer", everyKey),
-  summary: "Read the caller: the user of a session, or the organization of an API key",
+  summary: "Read the user of a session, or the organization of an API key",
   response: {
     200: Type.Object({ user: Type.Union([User, Type.Object({ org_id: Id })]) }),
   },
@@ -71,31 +71,27 @@ const meRoute = route("readMe", "GET /api/v1/auth/me", {
   },
 });
 
-const closedToStrangers = "Signup is not open to everybody here (`signup_closed`)";
+const closedToStrangers = "Signup needs an invitation, or is closed (`signup_closed`)";
 
 /** @throws {ApiError} 403 when a new account needs an invitation or an operator. */
 function refuseStrangers(signup: Config["signup"]): void {
   if (signup === "open") return;
-  const way =
-    signup === "invited" ? "ask a member to invite you" : "ask the operator of this service for one";
-  throw new ApiError(
-    403,
-    `signup is not open to everybody here (POSTRIDER_SIGNUP=${signup}): ${way}`,
-    "signup_closed",
-  );
+  const reason =
+    signup === "invited"
+      ? "needs an invitation (POSTRIDER_SIGNUP=invited): ask a member of an organization to invite you"
+      : "is closed (POSTRIDER_SIGNUP=closed): ask the operator of this service for an account";
+  throw new ApiError(403, `signup ${reason}`, "signup_closed");
 }
 
 const signupRoute = route("signUp", "POST /api/v1/auth/signup", {
   access: anyone,
   audit: "organization.created",
   summary: "Create an account with an organization, a default API key and a session",
-  description: `A taken email is answered with \`message\` only, after as long, so that nobody learns who has an account. While live billing is on there is no \`api_key\`: the workspace is pending. ${countsRequests}`,
+  description: `If the email already has an account, the response has only \`message\`, and takes as long as a successful signup, so that nobody can find out who has an account. While live billing is enabled, the response has no \`api_key\`, because the new workspace is pending. ${countsRequests}`,
   body: Type.Object({
     email: Email,
     password: Type.String(Password),
-    name: Type.Optional(
-      lineOfText({ maxLength: 256, description: "The local part of the email unless given" }),
-    ),
+    name: Type.Optional(lineOfText({ maxLength: 256, description: "Default: the local part of the email" })),
   }),
   response: {
     200: Type.Union([
@@ -122,8 +118,8 @@ const signupRoute = route("signUp", "POST /api/v1/auth/signup", {
 const loginRoute = route("logIn", "POST /api/v1/auth/login", {
   access: anyone,
   audit: "session.started",
-  summary: "Start a session; a user's oldest beyond five ends",
-  description: countsRequests,
+  summary: "Log in: start a session",
+  description: `A user has at most five sessions: a login beyond this limit ends the oldest session. ${countsRequests}`,
   body: Type.Object({ email: Email, password: Type.String({ maxLength: Password.maxLength }) }),
   response: { 200: Type.Object({ user: User, session_token: Type.String() }) },
   errors: { 401: "The email has no account, or the password is wrong", 429: tooMany, 503: overloaded },
@@ -144,16 +140,17 @@ const loginRoute = route("logIn", "POST /api/v1/auth/login", {
 const passwordRoute = route("changePassword", "POST /api/v1/auth/password", {
   access: users("viewer"),
   audit: "password.changed",
-  summary: "Change the user's password; every other session of the user ends",
-  description: "Counted per user in windows of 15 minutes, as logins are per address.",
+  summary: "Change the password of the user",
+  description:
+    "Ends every other session of the user. Rate limited per user in windows of 15 minutes, with the same limit as logins.",
   body: Type.Object({
     current_password: Type.String({ maxLength: Password.maxLength }),
     new_password: Type.String(Password),
   }),
   response: { 200: Type.Object({ ok: Type.Literal(true) }) },
   errors: {
-    401: "No session, or one that has ended meanwhile",
-    403: "The current password is wrong (`password_wrong`), or the request carries an API key",
+    401: "The session token is missing or invalid, or the session has ended",
+    403: "The current password is wrong (`password_wrong`), or the request has an API key instead of a session token",
     429: "Too many requests by this user",
     503: overloaded,
   },

@@ -53,8 +53,9 @@ const deleteRoute = route("deleteKey", "DELETE /api/v1/keys/:id", {
   access: usersAndKeys("admin", noLimitedKey),
   audit: "key.deleted",
   summary: "Delete an API key",
-  description: "409 for the last key, and for the key that authenticates the request.",
-  errors: { 409: "It is the last key, or the one that authenticates the request" },
+  description:
+    "The last key of the workspace and the key that authenticates the request cannot be deleted: the status is 409.",
+  errors: { 409: "The key is the last one, or authenticates the request" },
   ...removal(async (call, keyId, deps: KeyDeps) => {
     const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
     orRefused(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }), "deleted", {
@@ -62,7 +63,7 @@ const deleteRoute = route("deleteKey", "DELETE /api/v1/keys/:id", {
       own_key: () =>
         new ApiError(409, "an API key cannot delete itself: use another key or a session", "own_key"),
       last_key: () =>
-        new ApiError(409, "the last API key cannot be deleted: create another one first", "last_key"),
+        new ApiError(409, "the last API key cannot be deleted: create another key first", "last_key"),
     });
   }),
 });
@@ -73,7 +74,7 @@ function createRoute(deps: KeyDeps): RouteRecord {
     access: users("admin"),
     audit: "key.created",
     summary: "Create an API key",
-    description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending. A key may be limited, by \`scope\`, for good.`,
+    description: `Requires a session token, so that a leaked key cannot create other keys. A workspace has at most ${maxKeys} keys. The status is 402 while the workspace is suspended, and 403 while it is pending. \`scope\` limits what a key can do, and cannot be changed later.`,
     body: Type.Object({ name: Name, ...ScopeFields }),
     response: {
       200: Type.Object({
@@ -85,9 +86,9 @@ function createRoute(deps: KeyDeps): RouteRecord {
     },
     errors: {
       402: "The workspace is suspended",
-      403: "The workspace is pending, or the request carries an API key in place of a session",
+      403: "The workspace is pending, or the request has an API key instead of a session token",
       409: `The workspace has ${maxKeys} keys`,
-      503: "A process of a version without limited keys still runs",
+      503: "A process of an older version that does not know limited keys is running",
     },
     examples: examples.createKey,
     async handle(call) {
@@ -99,7 +100,10 @@ function createRoute(deps: KeyDeps): RouteRecord {
         suspended: workspaceSuspended,
         pending: workspacePending,
         too_many: () =>
-          new ApiError(409, `the workspace has ${maxKeys} API keys, the most there can be: delete one first`),
+          new ApiError(
+            409,
+            `the workspace has ${maxKeys} API keys, which is the maximum: delete a key first`,
+          ),
         invalid: ({ message }) => new ApiError(400, message),
       });
       return { id, name, key, ...scopeAnswer(scope) };

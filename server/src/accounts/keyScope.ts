@@ -11,18 +11,18 @@ const maxMailboxes = 50;
 
 const Scope = oneOf(
   keyScopes,
-  "send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.",
+  "`send`: the key can only send items and publications. `read`: the key can only read. `consume`: the key can only use the messages of `mailbox_ids`. `customer`: the key can only use the targets, items and publications of `customer_uid`, and publish to this customer. A key without a scope is not limited.",
 );
 
 /** Fields of a key's scope in requests and lists. */
 export const ScopeFields = {
   scope: Type.Optional(Scope),
-  customer_uid: Type.Optional(described(Uid, "With the scope customer: which one")),
+  customer_uid: Type.Optional(described(Uid, "The customer of a key with the scope `customer`")),
   mailbox_ids: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
       minItems: 1,
       maxItems: maxMailboxes,
-      description: "With the scope consume: which mailboxes",
+      description: "The mailboxes of a key with the scope `consume`",
     }),
   ),
 };
@@ -83,7 +83,7 @@ export async function scopeFault(
     case "consume": {
       const unknown = await findUnknownMailbox(client, orgId, scope.mailboxIds);
       if (unknown === undefined) return undefined;
-      return `mailbox_ids: ${JSON.stringify(unknown)} is no mailbox of this workspace`;
+      return `mailbox_ids: ${JSON.stringify(unknown)} is not a mailbox of this workspace`;
     }
     case "send":
     case "read":

@@ -26,12 +26,13 @@ const readRoute = route("readOrganization", "GET /api/v1/orgs", {
           id: Id,
           name: Type.String(),
           slug: Type.String({
-            description: "Unique; made at the creation and kept when the name changes",
+            description:
+              "Unique. Generated when the organization is created, and not changed when it is renamed",
           }),
           billing_status: oneOf(billingStatuses),
           billing_grace_ends_at: NullableTimestamp,
           secrets_can_be_revealed: Type.Boolean({
-            description: "Whether admins may reveal signing secrets after they were made",
+            description: "Whether admins can read the signing secrets of existing targets",
           }),
           created_at: Timestamp,
         },
@@ -50,13 +51,13 @@ const readRoute = route("readOrganization", "GET /api/v1/orgs", {
 const changeRoute = route("renameOrganization", "PATCH /api/v1/orgs", {
   access: usersAndKeys("admin", noLimitedKey),
   audit: ["organization.renamed", "organization.revealing_changed"],
-  summary: "Rename the caller's organization, or let its admins reveal signing secrets",
+  summary: "Update the caller's organization",
   body: Type.Object({
     name: Type.Optional(Name),
     secrets_can_be_revealed: Type.Optional(
       Type.Boolean({
         description:
-          "Whether admins may read signing secrets again, each time on record in the audit log. Taken with an admin's session, not with an API key",
+          "Whether admins can read the signing secrets of existing targets; the audit log records each time that an admin does. Requires an admin's session token, not an API key",
       }),
     ),
   }),

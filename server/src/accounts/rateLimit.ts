@@ -12,8 +12,8 @@ const rateLimitWindowSeconds = 900;
 
 /** Words for the limited requests in refusals, by scope. */
 const doing = {
-  signup: "signup",
-  login: "login",
+  signup: "sign up",
+  login: "log in",
   invitation: "accept an invitation",
   password: "change a password",
   "password-reset": "reset a password",

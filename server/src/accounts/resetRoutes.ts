@@ -23,21 +23,21 @@ export interface ResetDeps extends PasswordDeps {
 
 /** The same answer whether or not the address has an account. */
 const neutralMessage =
-  "If this address has an account, a mail with a link to reset its password is on its way.";
+  "If this address has an account, it will receive an email with a link to reset the password.";
 
 const requestRoute = route("requestPasswordReset", "POST /api/v1/auth/password-reset", {
   access: anyone,
   audit: {
-    none: "nothing is looked up before the answer; the mail is on record as password.reset_requested",
+    none: "the response is sent before the account is looked up; the email is recorded as password.reset_requested",
   },
-  summary: "Have a link mailed by which a forgotten password is reset",
-  description: `Answered before anything is looked up, so that nobody learns who has an account. The link works once, for ${resetMinutes} minutes, until a newer one is asked for. Counted per client address and per email in windows of 15 minutes, as logins are per address. 501 where the operator has set no mail server.`,
+  summary: "Request an email with a link to reset a forgotten password",
+  description: `The response is sent before the account is looked up, so that nobody can find out who has an account. The link works once, and expires after ${resetMinutes} minutes or when a newer link is requested. Rate limited per client address and per email in windows of 15 minutes, with the same limit as logins. The status is 501 if the operator has not configured a mail server.`,
   body: Type.Object({ email: Email }),
   response: { 200: Type.Object({ message: Type.String() }) },
   errors: {
     429: "Too many requests from this address, or for this email",
-    501: "The service sends no mail (`mail_disabled`): the operator resets passwords by command",
-    503: "Too many mails wait to be sent, or the database cannot be reached",
+    501: "The service has no mail server (`mail_disabled`): the operator can reset the password with a command",
+    503: "Too many emails are waiting to be sent, or the database cannot be reached",
   },
   examples: examples.requestPasswordReset,
   async handle(call, deps) {
@@ -57,16 +57,16 @@ const requestRoute = route("requestPasswordReset", "POST /api/v1/auth/password-r
 const confirmRoute = route("confirmPasswordReset", "POST /api/v1/auth/password-reset/confirm", {
   access: anyone,
   audit: "password.reset",
-  summary: "Set a new password by the token of a mailed link; every session of the user ends",
+  summary: "Set a new password with the token of a reset link",
   description:
-    "Starts no session: log in with the new password. API keys stay. Counted per client address as logins are.",
+    "Ends all sessions of the user and starts none: log in with the new password. API keys stay valid. Rate limited per client address, as logins are.",
   body: Type.Object({
     token: Type.String({ pattern: "^rst_[0-9a-f]{64}$" }),
     password: Type.String(Password),
   }),
   response: { 200: Type.Object({ ok: Type.Literal(true) }) },
   errors: {
-    410: "The link is unknown, was used or replaced by a newer one, or has expired (`reset_gone`)",
+    410: "The link is unknown, was already used, was replaced by a newer link, or has expired (`reset_gone`)",
     429: tooMany,
     503: overloaded,
   },
@@ -80,7 +80,7 @@ const confirmRoute = route("confirmPasswordReset", "POST /api/v1/auth/password-r
       gone: () =>
         new ApiError(
           410,
-          "the link was used or replaced by a newer one, or has expired: ask for another",
+          "the link was already used, was replaced by a newer link, or has expired: request a new link",
           "reset_gone",
         ),
       overloaded: tooManySigningIn,
@@ -92,7 +92,7 @@ const confirmRoute = route("confirmPasswordReset", "POST /api/v1/auth/password-r
 function mailDisabled(): ApiError {
   return new ApiError(
     501,
-    "this service sends no mail: ask whoever runs it, who resets passwords by command (postrider reset-password)",
+    "this service has no mail server: ask its operator to reset the password (postrider reset-password)",
     "mail_disabled",
   );
 }

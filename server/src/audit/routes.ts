@@ -44,14 +44,14 @@ const AuditEntry = Type.Object(
       kind: oneOf(["user", "key", "customer", "operator", "service", "unknown"]),
       id: NullableId,
       name: nullableString(
-        "As it was then: a user's email, a key's name, a customer's name or uid, an operator's login, or what made the service do it",
+        "The name at the time of the change: a user's email, a key's name, a customer's name or uid, an operator's login name, or the reason why the service made the change",
       ),
     }),
     object: Type.Object({ kind: Type.String(), id: NullableId, name: NullableString }),
     before: Fields,
     after: Fields,
     client_address: NullableString,
-    user_agent: nullableString("Its first 200 characters"),
+    user_agent: nullableString("The first 200 characters of the User-Agent header"),
     request_id: NullableString,
   },
   { title: "AuditEntry" },
@@ -59,23 +59,23 @@ const AuditEntry = Type.Object(
 
 const Query = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-  before: Type.Optional(pageCursor("The id of the last entry of the page before")),
+  before: Type.Optional(pageCursor("The id of the last entry of the previous page")),
   action: Type.Optional(Type.Union(actionNames.map((name) => Type.Literal(name)))),
-  actor_id: Type.Optional(Type.String({ description: "A user, an API key or a customer" })),
-  object_id: Type.Optional(Type.String({ description: "What was changed, such as a target" })),
-  created_after: Type.Optional(described(Moment, "Unix seconds, included")),
-  created_before: Type.Optional(described(Moment, "Unix seconds, not included")),
+  actor_id: Type.Optional(Type.String({ description: "Id of a user, an API key or a customer" })),
+  object_id: Type.Optional(Type.String({ description: "Id of the changed object, such as a target" })),
+  created_after: Type.Optional(described(Moment, "Only changes at or after this time, in Unix seconds")),
+  created_before: Type.Optional(described(Moment, "Only changes before this time, in Unix seconds")),
 });
 
 /** The list of the audit log's entries. */
 export const auditRoute = route("listAuditLog", "GET /api/v1/audit-log", {
   access: usersAndKeys("admin", readKeys),
-  summary: "List changes of configuration, credentials and billing state, newest first",
+  summary: "List the entries of the audit log, newest first",
   description:
-    "Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.",
+    "The audit log records changes of configuration, credentials and billing state. Each entry is written in the transaction of its change. Entries contain no secrets: of a URL, only the origin and a fingerprint are stored. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS` days.",
   query: Query,
   response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
-  errors: { 429: "The workspace has too many lists with such filters under way" },
+  errors: { 429: "The workspace has too many requests with several of these filters in progress" },
   examples: examples.listAuditLog,
   async handle(call, deps) {
     const { caller, query } = call;

@@ -14,7 +14,7 @@ const InvoiceEvidence = Type.Object({
   currency: Type.String(),
   subtotal_cents: Type.Integer(),
   local_estimate_cents: Type.Integer({
-    description: "What the local ledger of the invoice's month comes to",
+    description: "Estimated cost in the local ledger for the month of the invoice",
   }),
   difference_cents: Type.Integer({ description: "Invoice minus local estimate" }),
 });
@@ -25,13 +25,13 @@ export const Reconciliation = Type.Object(
     billing_enabled: Type.Boolean(),
     period_start: Timestamp,
     period_end: Timestamp,
-    accepted_events: Type.Integer({ description: "The local ledger's items of the month" }),
+    accepted_events: Type.Integer({ description: "Items of the month in the local ledger" }),
     pending_meter_events: Type.Integer({
-      description: "Local items that are not confirmed at the processor",
+      description: "Items in the local ledger that the processor has not confirmed",
     }),
     estimated_cents: Type.Integer(),
-    processor_events: nullableInteger("The meter's total of the month"),
-    difference_events: nullableInteger("The processor's total minus the billable items of the local ledger"),
+    processor_events: nullableInteger("Total of the month at the processor's meter"),
+    difference_events: nullableInteger("Total of the processor minus the billable items in the local ledger"),
     latest_invoice: nullable(InvoiceEvidence),
   },
   { title: "Reconciliation" },

@@ -68,7 +68,7 @@ const reconciliationRoute = route("reconcile", "GET /api/v1/billing/reconciliati
   access: users("viewer"),
   summary: "Compare the local ledger with the payment processor",
   description:
-    "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
+    "The status is `reconciled` only if no item waits for export and the total of the processor is equal to the local total. `pending` does not mean lost usage: the processor counts with a delay.",
   response: { 200: Reconciliation },
   errors: { 502: processorErrors[502] },
   async handle({ caller }, deps) {
@@ -82,7 +82,7 @@ const reconciliationRoute = route("reconcile", "GET /api/v1/billing/reconciliati
 
 const statusRoute = route("readBilling", "GET /api/v1/billing", {
   access: users("viewer"),
-  summary: "Billing state and price",
+  summary: "Read the billing state and the price",
   response: {
     200: Type.Object(
       {
@@ -91,8 +91,8 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
         grace_ends_at: NullableTimestamp,
         has_payment_method: Type.Boolean(),
         currency: Type.String(),
-        price_cents: Type.Integer({ description: "For each started unit" }),
-        unit_size: Type.Integer({ description: "Items in a unit" }),
+        price_cents: Type.Integer({ description: "Price of a unit; a started unit costs the full price" }),
+        unit_size: Type.Integer({ description: "Number of items in a unit" }),
       },
       { title: "Billing" },
     ),
@@ -124,11 +124,11 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
 const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
   access: users("admin"),
   audit: { none: "the payment processor reports the result, which is recorded as billing.state_changed" },
-  summary: "Get a hosted page to set up payment",
+  summary: "Get the URL of a hosted page to set up payment",
   description:
-    "The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription.",
+    "The request body is ignored: the service sets the price and the return URLs. The status is 503 while live billing is disabled, and 409 if the workspace is exempt from billing or already has a subscription.",
   response: { 200: Url },
-  errors: { 409: "The workspace is exempt or has a subscription", ...processorErrors },
+  errors: { 409: "The workspace is exempt from billing, or already has a subscription", ...processorErrors },
   async handle({ caller }, deps) {
     const { stripe, config } = require503(deps.processor);
     const { pool, nowMs } = deps;
@@ -145,19 +145,19 @@ const checkoutRefusals = {
   subscribed: () =>
     new ApiError(
       409,
-      "this workspace has a subscription: change its payment method in the portal",
+      "this workspace already has a subscription: change the payment method in the billing portal",
       "subscription_exists",
     ),
   busy: () =>
-    new ApiError(503, "the payment page is being changed by another request: try again", {
+    new ApiError(503, "another request is changing the payment page: try again", {
       retryAfterSeconds: 1,
     }),
 };
 
 const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
   access: users("admin"),
-  summary: "Get a short-lived address of the payment processor's customer portal",
-  description: "503 while live billing is disabled, 409 before payment was set up.",
+  summary: "Get a short-lived URL of the payment processor's customer portal",
+  description: "The status is 503 while live billing is disabled, and 409 if payment is not set up yet.",
   response: { 200: Url },
   errors: { 409: "Payment is not set up yet", ...processorErrors },
   async handle({ caller }, deps) {
@@ -216,7 +216,9 @@ const Usage = Type.Object(
     period_start: Timestamp,
     period_end: Timestamp,
     accepted_events: Type.Integer({ description: "Items newly accepted in the period" }),
-    estimated_units: Type.Integer({ description: "Started units of 1,000 items; 0 for an exempt workspace" }),
+    estimated_units: Type.Integer({
+      description: "Units of 1,000 items, rounded up; 0 for an exempt workspace",
+    }),
     estimated_cents: Type.Integer({ description: "US cents; 0 for an exempt workspace" }),
     pending_meter_events: Type.Integer({
       description: "Items that wait for export to the payment processor",
@@ -227,7 +229,7 @@ const Usage = Type.Object(
 
 const usageRoute = route("readUsage", "GET /api/v1/usage", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "Usage of the current month",
+  summary: "Read the usage of the current month",
   response: { 200: Type.Object({ usage: Usage }) },
   examples: examples.readUsage,
   async handle({ caller }, deps) {
@@ -250,10 +252,10 @@ const usageRoute = route("readUsage", "GET /api/v1/usage", {
 
 const webhookRoute = route("receiveBillingEvent", "POST /api/v1/billing/webhook", {
   access: anyone,
-  audit: { none: "what follows from the notice is on record as billing.state_changed" },
-  summary: "Receive a notice of the payment processor",
+  audit: { none: "a change of the billing state is recorded as billing.state_changed" },
+  summary: "Receive a webhook event of the payment processor",
   description:
-    "Verified by the `Stripe-Signature` header; 400 when it is wrong. 503 while live billing is disabled, so that the processor tries again later.",
+    "The service verifies the `Stripe-Signature` header; the status is 400 if the signature is missing or wrong. The status is 503 while live billing is disabled, so that the processor retries later.",
   response: { 200: Type.Object({ received: Type.Literal(true) }) },
   rawBody: "json",
   async handle({ request }, deps) {
@@ -279,5 +281,9 @@ const failures = {
   unavailable: ({ cause }: ProcessorFailure) =>
     new ApiError(503, "the payment processor does not answer: try again", { cause, retryAfterSeconds: 5 }),
   refused: ({ cause }: ProcessorFailure) =>
-    new ApiError(502, "the payment processor refused the request: its settings need an operator", { cause }),
+    new ApiError(
+      502,
+      "the payment processor refused the request: the operator must check the settings of the processor",
+      { cause },
+    ),
 };

@@ -19,7 +19,7 @@ type CustomerDeps = TargetDeps & { pool: pg.Pool };
 
 const CustomerInput = Type.Object(
   {
-    name: Type.Optional(described(lineOfText({ maxLength: 256 }), "Empty unless given")),
+    name: Type.Optional(described(lineOfText({ maxLength: 256 }), "Default: empty")),
     metadata: Type.Optional(MetadataField),
   },
   { title: "CustomerInput" },
@@ -32,7 +32,7 @@ const DeletedCustomer = Type.Object(
 
 const listRoute = route("listCustomers", "GET /api/v1/customers", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "List customers, by uid",
+  summary: "List customers, sorted by uid",
   query: CustomerQuery,
   response: { 200: Type.Object({ customers: Type.Array(Customer) }) },
   examples: examples.listCustomers,
@@ -44,15 +44,15 @@ const listRoute = route("listCustomers", "GET /api/v1/customers", {
 const putRoute = route("putCustomer", "PUT /api/v1/customers/:uid", {
   access: usersAndKeys("member", noLimitedKey),
   audit: ["customer.created", "customer.updated"],
-  summary: "Create or change a customer",
+  summary: "Create or replace a customer",
   description:
-    "The same call creates and changes a customer, so it can be repeated. Fields that are left out become empty.",
+    "The same request creates or replaces the customer, so it can be repeated. Omitted fields become empty.",
   body: CustomerInput,
   response: { 200: Customer },
   examples: examples.putCustomer,
   async handle(call, deps) {
     const { uid } = call.params;
-    if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, and neither . nor ..`);
+    if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, but not . or ..`);
     const { name = "", metadata = {} } = call.body;
     const fault = metadataFault(metadata);
     if (fault !== undefined) throw new ApiError(400, fault);
@@ -74,8 +74,9 @@ const readRoute = route("readCustomer", "GET /api/v1/customers/:uid", {
 const deleteRoute = route("deleteCustomer", "DELETE /api/v1/customers/:uid", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "customer.deleted",
-  summary:
-    "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",
+  summary: "Delete a customer",
+  description:
+    "Also deletes the targets of the customer and the API keys that are limited to the customer. Queued items of these targets become CANCELED.",
   response: { 200: DeletedCustomer },
   examples: { answer: { deleted: true, deleted_targets: 2 } },
   async handle(call, deps) {

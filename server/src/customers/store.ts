@@ -10,8 +10,8 @@ import { described, Id, pageByName, Timestamp } from "../http/contract/schemas.t
 
 export const Customer = Type.Object(
   {
-    uid: described(Uid, "Your own id of the customer"),
-    id: described(Id, "The service's id, by which the audit log names it"),
+    uid: described(Uid, "Your own id for the customer"),
+    id: described(Id, "The service's id for the customer, used in the audit log"),
     name: Type.String(),
     metadata: MetadataField,
     created_at: Timestamp,

@@ -28,14 +28,14 @@ export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs" | "onMail
 }
 
 /** Reason why erasures are not in the audit log. */
-const erasureAudit = { none: "the erasure keeps who asked for it and what it did" };
+const erasureAudit = { none: "the erasure itself records who requested it and what it erased" };
 
 const eraseEventRoute = route("eraseEvent", "POST /api/v1/events/:id/erase", {
   access: usersAndKeys("admin", noLimitedKey),
   audit: erasureAudit,
-  summary: "Erase an event's payload and answers, and those of its copies",
+  summary: "Erase the payload and the recorded responses of an event",
   description:
-    "They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.",
+    "Erases the event, its replays, and the event that reported the result of its handoff. The data is gone when the response is sent. Ids, type, status and timestamps stay. An event that has not ended becomes CANCELED first, even while it is being sent. A repeated request gets the same response.",
   response: { 200: Erasure },
   examples: examples.eraseEvent,
   handle: async ({ caller, params }, deps) => erasureAnswer(await eraseNow(deps, caller, params.id)),
@@ -44,12 +44,12 @@ const eraseEventRoute = route("eraseEvent", "POST /api/v1/events/:id/erase", {
 const createRoute = route("createErasure", "POST /api/v1/erasures", {
   access: usersAndKeys("admin", noLimitedKey),
   audit: erasureAudit,
-  summary: "Erase the payloads and answers of all events of a correlation id",
+  summary: "Erase the payloads and the recorded responses of all events with a correlation id",
   description:
-    "Erases the events that were accepted before the request. It continues in the background, also after a restart, and reports its progress.",
+    "Erases the events that were accepted before the request. The erasure runs in the background, continues after a restart, and reports its progress.",
   body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
   response: { 202: Erasure },
-  errors: { 409: "The workspace has too many erasures under way" },
+  errors: { 409: "The workspace has too many erasures in progress" },
   examples: examples.createErasure,
   async handle({ caller, body, reply }, deps) {
     void reply.code(202);
@@ -59,7 +59,7 @@ const createRoute = route("createErasure", "POST /api/v1/erasures", {
 
 const listRoute = route("listErasures", "GET /api/v1/erasures", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "List what was asked to be erased, newest first",
+  summary: "List erasures, newest first",
   query: pageBefore("erasures"),
   response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
   handle: async ({ caller, query: { limit, before = null } }, deps) => ({
@@ -69,7 +69,7 @@ const listRoute = route("listErasures", "GET /api/v1/erasures", {
 
 const readRoute = route("readErasure", "GET /api/v1/erasures/:id", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "Read how far an erasure has come",
+  summary: "Read an erasure and its progress",
   response: { 200: Erasure },
   handle: async ({ caller, params }, deps) => erasureAnswer(await present(deps, caller.orgId, params.id)),
 });
@@ -83,9 +83,13 @@ async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string)
   if (erasure.event_id === null || erasure.status === "DONE") return erasure;
   const outcome = await eraseOne({ ...deps, mailboxRetentionMs: mailboxRetentionMs(deps.config) }, erasure);
   if (outcome === "busy") {
-    throw new ApiError(503, "the item changes too often: the erasure continues in the background", {
-      retryAfterSeconds: 1,
-    });
+    throw new ApiError(
+      503,
+      "the event changes too often to be erased now: the erasure continues in the background",
+      {
+        retryAfterSeconds: 1,
+      },
+    );
   }
   return present(deps, caller.orgId, erasure.id);
 }
@@ -93,7 +97,10 @@ async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string)
 async function request(deps: ErasureRouteDeps, caller: Caller, subject: Subject): Promise<StoredErasure> {
   const erasure = await insertErasure(deps.pool, { id: newRootId(deps.nowMs()), caller, subject });
   if (erasure === undefined) {
-    throw new ApiError(409, `a workspace has at most ${maxRunning} erasures under way: wait for one to end`);
+    throw new ApiError(
+      409,
+      `a workspace has at most ${maxRunning} erasures in progress: wait until one ends`,
+    );
   }
   return erasure;
 }

@@ -18,15 +18,15 @@ import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 export const Erasure = Type.Object(
   {
     id: Id,
-    event_id: nullable(Id, "The event to erase, with its copies"),
+    event_id: nullable(Id, "The event to erase, with its replays; null if `correlation_id` is set"),
     correlation_id: nullableString(
-      "Instead of one event: all events with this correlation id that were accepted before the request",
+      "All events with this correlation id that were accepted before the request; null if `event_id` is set",
     ),
     status: oneOf(["RUNNING", "DONE"]),
-    total: nullableInteger("How many events it erases; null until they have been counted"),
-    erased: Type.Integer({ description: "How many of them it has erased" }),
+    total: nullableInteger("Number of events to erase; null until they are counted"),
+    erased: Type.Integer({ description: "Number of events erased so far" }),
     created_by: Type.String({
-      description: "The address of the user, or the name and prefix of the API key",
+      description: "The email of the user, or the name and the prefix of the API key",
     }),
     created_at: Timestamp,
     finished_at: NullableTimestamp,

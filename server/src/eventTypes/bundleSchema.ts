@@ -69,7 +69,7 @@ class Names {
     if (known !== undefined) return known;
     if (!reference.startsWith("#/")) {
       throw new DocumentProblem(
-        `$ref ${shownReference(reference)} leads out of the document: only #/… is resolved`,
+        `$ref ${shownReference(reference)} points outside the document: only references that begin with #/ are resolved`,
       );
     }
     const name = this.#free(lastSegment(reference).replaceAll(/[^\w.-]/g, "_") || "schema");

@@ -28,12 +28,8 @@ it.each([
     /^schema\.properties\.a\.type must be one of array/,
   ],
   ["with a word of draft 4", { exclusiveMinimum: true }, "schema.exclusiveMinimum must be a number"],
-  [
-    "with doubles in required",
-    { required: ["a", "a"] },
-    "schema.required must be a list of names, each once",
-  ],
-  ["with a pattern that is none", { pattern: "(" }, /^schema\.pattern is no regular expression/],
+  ["with doubles in required", { required: ["a", "a"] }, "schema.required must be a list of different names"],
+  ["with a pattern that is none", { pattern: "(" }, /^schema\.pattern is not a valid regular expression/],
   [
     "with a name that is no pattern",
     { patternProperties: { "[": {} } },
@@ -43,7 +39,7 @@ it.each([
   [
     "with a list of items",
     { items: [{}] },
-    "schema.items must be a schema: a list of them is called prefixItems",
+    "schema.items must be a schema: use prefixItems for a list of schemas",
   ],
   ["with a reference to nothing", { items: { $ref: "#/$defs/none" } }, "schema.items.$ref points to nothing"],
   ["with half an escape in a reference", { $ref: "#/%4" }, "schema.$ref points to nothing"],

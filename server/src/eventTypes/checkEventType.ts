@@ -19,7 +19,7 @@ export function checkEventType(given: GivenEventType): Read<CheckedEventType> {
   const schema = given.schema === null ? null : JSON.stringify(given.schema);
   const example = given.example === null ? null : JSON.stringify(given.example);
   const message =
-    (isTypeName(name) ? undefined : `name must be ${typeNameRule}, and neither . nor ..`) ??
+    (isTypeName(name) ? undefined : `name must be ${typeNameRule}, but not . or ..`) ??
     lengthFault("description", description, maxDescriptionCharacters) ??
     lengthFault("group", group, maxGroupCharacters) ??
     (isPlainText(description) ? undefined : `description ${plainTextRule}`) ??
@@ -46,7 +46,8 @@ function sizeFault(field: string, json: string | null): string | undefined {
 }
 
 /** The rule for names of event types, in words. `*` is excluded, because it means a prefix in a target's `event_types`. */
-const typeNameRule = "1 to 256 printable ASCII characters without *, and no blank at either end";
+const typeNameRule =
+  "1 to 256 printable ASCII characters without *, and without a space at the beginning or end";
 
 const typeName = /^[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$/;
 

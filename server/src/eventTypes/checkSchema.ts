@@ -69,7 +69,7 @@ function patternFault(path: readonly string[], pattern: string): string | undefi
     new RegExp(pattern);
     return undefined;
   } catch {
-    return at(path, "is no regular expression of ECMA-262");
+    return at(path, "is not a valid regular expression of ECMA-262");
   }
 }
 
@@ -116,7 +116,7 @@ const isNumber = (value: unknown): boolean => typeof value === "number" && Numbe
 const text = form(isText, "must be a string");
 const count = form(
   (value) => Number.isInteger(value) && (value as number) >= 0,
-  "must be a whole number from 0",
+  "must be an integer that is not negative",
 );
 const number = form(isNumber, "must be a number");
 const yesOrNo = form((value) => typeof value === "boolean", "must be a boolean");
@@ -144,12 +144,12 @@ const forms = new Map<string, Form>([
   ...[...holdMany].map((keyword): [string, Form] => [keyword, schemas]),
   ...[...holdNamed].map((keyword): [string, Form] => [keyword, named]),
   ["multipleOf", form((value) => isNumber(value) && (value as number) > 0, "must be a number above 0")],
-  ["required", form(areNames, "must be a list of names, each once")],
+  ["required", form(areNames, "must be a list of different names")],
   [
     "type",
     form(
       (value) => isType(value) || areDistinct(value, isType, 1),
-      `must be one of ${types.join(", ")}, or a list of some, each once`,
+      `must be one of ${types.join(", ")}, or a list of different types`,
     ),
   ],
   [
@@ -170,7 +170,7 @@ const forms = new Map<string, Form>([
 
 const identifier = form(
   (value) => isText(value) && /^[A-Za-z_][-A-Za-z0-9._]*$/.test(value as string),
-  "must begin with a letter or _, and have only letters, digits and - . _",
+  "must begin with a letter or _, and contain only letters, digits and - . _",
 );
 
 /** The keywords on which the drafts differ. */
@@ -179,14 +179,17 @@ const ofDialect: Record<Dialect, ReadonlyMap<string, Form>> = {
     ["$id", text],
     [
       "items",
-      form((value) => isSchema(value) || areSchemas(value), "must be a schema, or a list of at least one"),
+      form(
+        (value) => isSchema(value) || areSchemas(value),
+        "must be a schema, or a list of at least one schema",
+      ),
     ],
   ]),
   draft2020: new Map([
-    ["$id", form((value) => isText(value) && /^[^#]*#?$/.test(value as string), "must have no fragment")],
+    ["$id", form((value) => isText(value) && /^[^#]*#?$/.test(value as string), "must not have a fragment")],
     ["$anchor", identifier],
     ["$dynamicAnchor", identifier],
-    ["items", form(isSchema, "must be a schema: a list of them is called prefixItems")],
+    ["items", form(isSchema, "must be a schema: use prefixItems for a list of schemas")],
   ]),
 };
 

@@ -68,10 +68,12 @@ export class ReadingBudget {
       this.#left -= taken ?? bound;
       if (taken !== undefined) most -= taken;
       else if (bound < most)
-        throw new DocumentProblem("the document is too large with what it refers to: import it in parts");
+        throw new DocumentProblem(
+          "the document is too large after its references are resolved: import it in parts",
+        );
       else
         throw new DocumentProblem(
-          `${field} has more than ${maxJsonBytes} bytes as JSON with what it refers to`,
+          `${field} has more than ${maxJsonBytes} bytes as JSON after its references are resolved`,
         );
     };
   }

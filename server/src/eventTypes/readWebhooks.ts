@@ -41,10 +41,12 @@ export async function readWebhooks(document: Keywords): Promise<Read<ReadWebhook
 
 function webhooksOf({ openapi, webhooks }: Keywords): Read<Keywords> {
   if (typeof openapi !== "string" || !/^3\.[12]\.\d/.test(openapi)) {
-    return unreadable("openapi must be a version of 3.1 or 3.2, in which webhooks are described");
+    return unreadable(
+      "openapi must be a version of 3.1 or 3.2: the service reads webhooks only from these versions",
+    );
   }
   if (!isJsonObject(webhooks) || Object.keys(webhooks).length === 0) {
-    return unreadable("webhooks is required: the document describes none");
+    return unreadable("webhooks is required: the document has no webhooks");
   }
   const count = Object.keys(webhooks).length;
   return count > maxEventTypes
@@ -122,7 +124,7 @@ function followed({ document }: Reading, given: unknown): Keywords {
   let value = given;
   for (let hops = 0; isJsonObject(value) && typeof value["$ref"] === "string"; hops++) {
     const reference = value["$ref"];
-    if (hops === maxHops) throw new DocumentProblem(`$ref ${shownReference(reference)} leads in a circle`);
+    if (hops === maxHops) throw new DocumentProblem(`$ref ${shownReference(reference)} is circular`);
     const found = resolveLocal(document, reference);
     if (found === undefined)
       throw new DocumentProblem(`$ref ${shownReference(reference)} points to nothing in the document`);

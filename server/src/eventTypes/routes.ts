@@ -35,7 +35,8 @@ type EventTypeDeps = Pick<Parts, "pool" | "reads" | "nowMs">;
 
 const listRoute = route("listEventTypes", "GET /api/v1/event-types", {
   access: usersAndKeys("viewer", customerReads("own")),
-  summary: "List event types, by name, without their schemas and examples",
+  summary: "List event types",
+  description: "Sorted by name, without schemas and examples.",
   query: EventTypeQuery,
   response: { 200: Type.Object({ event_types: Type.Array(ListedEventType) }) },
   examples: examples.listEventTypes,
@@ -60,7 +61,7 @@ const deleteRoute = route("deleteEventType", "DELETE /api/v1/event-types/:name",
   audit: "event_type.deleted",
   summary: "Delete an event type",
   description:
-    "Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others.",
+    "Targets that list the event type in `event_types` keep it there and still receive items of this type. While the catalogue has other event types, no target can add the deleted one to `event_types`.",
   response: { 200: DeletedEventType },
   examples: { answer: { deleted: true, naming_targets: 2 } },
   async handle(call, deps) {
@@ -73,9 +74,9 @@ const deleteRoute = route("deleteEventType", "DELETE /api/v1/event-types/:name",
 const putRoute = route("putEventType", "PUT /api/v1/event-types/:name", {
   access: usersAndKeys("member", noLimitedKey),
   audit: ["event_type.created", "event_type.updated"],
-  summary: "Create or change an event type",
+  summary: "Create or replace an event type",
   description:
-    "The same call creates and changes a type, so it can be repeated. Fields that are left out become empty. Once the catalogue has a type, targets can name only types of the catalogue in event_types; names that they have already stay.",
+    "The same request creates or replaces the event type, so it can be repeated. Omitted fields become empty. Once the catalogue has an event type, targets can add only types of the catalogue to `event_types`; types that targets already list stay.",
   body: EventTypeInput,
   response: { 200: EventType },
   errors: { 409: tooManyEventTypes },
@@ -93,13 +94,13 @@ const putRoute = route("putEventType", "PUT /api/v1/event-types/:name", {
 const importRoute = route("importEventTypes", "POST /api/v1/event-types/import", {
   access: usersAndKeys("member", noLimitedKey),
   audit: ["event_type.created", "event_type.updated"],
-  summary: "Make event types of the webhooks of an OpenAPI document",
+  summary: "Import event types from an OpenAPI document",
   description:
-    "Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay.",
+    "Each webhook of the document creates or replaces one event type. The key of the webhook becomes the name, its first tag the group, and the schema and the example of its JSON request body become the schema and the example, with everything that they refer to in the document. Webhooks that cannot become an event type are listed in `refused`; the other webhooks are imported. Event types that are not in the document stay.",
   query: ImportQuery,
   body: OpenApiDocument,
   response: { 200: ImportedEventTypes },
-  errors: { 429: "The workspace has too many imports under way" },
+  errors: { 429: "The workspace has too many imports in progress" },
   examples: examples.importEventTypes,
   async handle(call, deps) {
     const isDryRun = call.query.dry_run === "true";

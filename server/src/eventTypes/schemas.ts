@@ -12,11 +12,11 @@ export const maxEventTypes = 1_000;
 export type JsonSchema = Record<string, unknown>;
 
 const listed = {
-  name: Type.String({ description: "As items carry it in event_type" }),
-  id: described(Id, "The service's id, by which the audit log names it"),
+  name: Type.String({ description: "The value of `event_type` of an item" }),
+  id: described(Id, "The service's id for the event type, used in the audit log"),
   description: Type.String(),
-  group: Type.String({ description: "What it belongs to; empty for none" }),
-  deprecated: Type.Boolean({ description: "Whether it is on its way out" }),
+  group: Type.String({ description: "The group to which the event type belongs; empty for none" }),
+  deprecated: Type.Boolean({ description: "Whether the event type is deprecated" }),
   created_at: Timestamp,
   updated_at: Timestamp,
 };
@@ -27,14 +27,14 @@ export const ListedEventType = Type.Object(listed, { title: "ListedEventType" })
 const Schema = Type.Unsafe<JsonSchema | null>(
   Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
     description:
-      "A JSON Schema of its items' payload, of up to 64 KiB: of draft 2020-12, or of draft 7 if its $schema says so. null for none",
+      "JSON Schema of the payload, up to 64 KiB: draft 2020-12, or draft 7 if `$schema` says so. null for none",
     examples: [{ type: "object", properties: { order: { type: "integer" } }, required: ["order"] }],
   }),
 );
 
 const Example = Type.Unknown({
   description:
-    "A payload as it may be: any JSON of up to 64 KiB; it is not held against the schema. null for none",
+    "Example of a payload: any JSON, up to 64 KiB. The service does not validate it against the schema. null for none",
 });
 
 export const EventType = Type.Object({ ...listed, schema: Schema, example: Example }, { title: "EventType" });
@@ -43,7 +43,10 @@ export const EventTypeInput = Type.Object(
   {
     description: Type.Optional(linesOfText({ maxLength: maxDescriptionCharacters })),
     group: Type.Optional(
-      described(lineOfText({ maxLength: maxGroupCharacters }), "What it belongs to, such as Orders"),
+      described(
+        lineOfText({ maxLength: maxGroupCharacters }),
+        "The group to which the event type belongs, such as Orders",
+      ),
     ),
     deprecated: Type.Optional(Type.Boolean({ description: "Default: false" })),
     schema: Type.Optional(Schema),
@@ -57,7 +60,10 @@ const NameText = Type.String({ pattern: "^[ -~]{1,256}$" });
 export const EventTypeQuery = Type.Object({
   ...pageByName(NameText, ["name", "type"]),
   deprecated: Type.Optional(
-    oneOf(["true", "false"], "Only those that are deprecated, or only those that are not"),
+    oneOf(
+      ["true", "false"],
+      "`true`: only deprecated event types; `false`: only event types that are not deprecated",
+    ),
   ),
 });
 
@@ -66,7 +72,7 @@ export const DeletedEventType = Type.Object(
     deleted: Type.Literal(true),
     naming_targets: Type.Integer({
       description:
-        "How many targets name it in their event_types: they keep it, and go on getting such items",
+        "Number of targets that list the event type in `event_types`. They still receive items of this type",
     }),
   },
   { title: "DeletedEventType" },
@@ -74,11 +80,13 @@ export const DeletedEventType = Type.Object(
 
 export const OpenApiDocument = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], {
   description:
-    "An OpenAPI document of version 3.1 or 3.2 with webhooks: as JSON, or the text of one in YAML as a JSON string",
+    "An OpenAPI document of version 3.1 or 3.2 with webhooks: as a JSON object, or as a JSON string that contains YAML",
 });
 
 export const ImportQuery = Type.Object({
-  dry_run: Type.Optional(oneOf(["true", "false"], "true: says what the import would do, and does nothing")),
+  dry_run: Type.Optional(
+    oneOf(["true", "false"], "`true`: report what the import would do, without changing anything"),
+  ),
 });
 
 const Names = Type.Array(Type.String());
@@ -90,7 +98,8 @@ export const ImportedEventTypes = Type.Object(
     updated: Names,
     unchanged: Names,
     refused: Type.Array(Type.Object({ name: Type.String(), reason: Type.String() }), {
-      description: "Webhooks that could not become event types, each with the reason; the others did",
+      description:
+        "Webhooks that cannot become event types, each with the reason. The other webhooks are imported",
     }),
   },
   { title: "ImportedEventTypes" },

@@ -66,7 +66,7 @@ export class CallsUnderWay {
 }
 
 function givenUp(): Error {
-  return new Error("the caller gave the call up");
+  return new Error("the caller canceled the call");
 }
 
 /** The name of a call, unique among the calls of all clients. */

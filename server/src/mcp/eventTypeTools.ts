@@ -7,14 +7,14 @@ import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 /** A name that becomes a path segment: `.` and `..` would name another path. */
 const TypeName = Type.String({
   pattern: "^(?!\\.\\.?$)[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$",
-  description: "As items carry it in event_type, such as order.created",
+  description: "The event_type of an item, such as order.created",
 });
 
 const ListedType = Type.Object({
   name: Type.String(),
   description: Type.String(),
-  group: Type.String({ description: "What it belongs to; empty for none" }),
-  deprecated: Type.Boolean({ description: "Whether it is on its way out: begin nothing with it" }),
+  group: Type.String({ description: "The group to which the event type belongs; empty for none" }),
+  deprecated: Type.Boolean({ description: "Whether the event type is deprecated: do not start to use it" }),
   updated_at: Moment,
 });
 
@@ -29,11 +29,15 @@ const listEventTypes = defineTool(
   {
     name: "list_event_types",
     description:
-      "List the event types that the organization describes, by name, 100 at a time: after is the last name of the page before. An empty list means that there is no catalogue.",
+      "List the event types in the organization's catalogue, sorted by name, 100 per page. For the next page, set after to the last name of the previous page. An empty list means that the organization has no catalogue.",
     annotations: reads("List event types"),
     input: {
       prefix: Type.Optional(EventTypeName("Only types whose name begins with this")),
-      deprecated: Type.Optional(Type.Boolean({ description: "Only those on their way out, or not" })),
+      deprecated: Type.Optional(
+        Type.Boolean({
+          description: "true: only deprecated event types; false: only event types that are not deprecated",
+        }),
+      ),
       after: Type.Optional(TypeName),
     },
     output: { notice: Notice, event_types: Type.Array(ListedType) },
@@ -54,14 +58,14 @@ const getEventType = defineTool(
   {
     name: "get_event_type",
     description:
-      "Read an event type: what it means, the JSON Schema of its payload, and an example. One answer holds 16 KiB of each: next_offset_bytes says where the next part begins.",
+      "Read an event type: its description, the JSON Schema of its payload, and an example. A response has up to 16 KiB of the schema and of the example; next_offset_bytes is the offset of the next part.",
     annotations: reads("Read an event type"),
     input: {
       name: TypeName,
       offset_bytes: Type.Optional(
         Type.Integer({
           minimum: 0,
-          description: "Where the parts of schema and example begin; 0 unless said",
+          description: "Offset of the parts of schema and example. Default: 0",
         }),
       ),
     },
@@ -74,17 +78,23 @@ const putEventType = defineTool(
   {
     name: "put_event_type",
     description:
-      "Describe an event type: makes it, or replaces what is said of one that there is, as a whole: what is left out becomes empty. From the first type on, targets can newly name only types that are described.",
-    annotations: changes("Describe an event type", { destructiveHint: true, idempotentHint: true }),
+      "Create an event type in the catalogue, or replace an existing one. Omitted fields become empty. Once the catalogue has an event type, targets can add only types of the catalogue to event_types.",
+    annotations: changes("Create or replace an event type", { destructiveHint: true, idempotentHint: true }),
     input: {
       name: TypeName,
-      description: Type.Optional(Type.String({ description: "What happened when it is sent" })),
-      group: Type.Optional(Type.String({ description: "What it belongs to, such as Orders" })),
-      deprecated: Type.Optional(Type.Boolean({ description: "Whether it is on its way out" })),
-      schema: Type.Optional(
-        Type.Record(Type.String(), Type.Unknown(), { description: "A JSON Schema of its payload" }),
+      description: Type.Optional(
+        Type.String({ description: "What the event means: what has happened when it is sent" }),
       ),
-      example: Type.Optional(Type.Unknown({ description: "A payload as it may be" })),
+      group: Type.Optional(
+        Type.String({ description: "The group to which the event type belongs, such as Orders" }),
+      ),
+      deprecated: Type.Optional(
+        Type.Boolean({ description: "Whether the event type is deprecated. Default: false" }),
+      ),
+      schema: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), { description: "JSON Schema of the payload" }),
+      ),
+      example: Type.Optional(Type.Unknown({ description: "Example of a payload" })),
     },
     output: eventTypeAnswer,
   },

@@ -19,14 +19,14 @@ export function refuseForeignPages({ host, origin }: IncomingHttpHeaders, own: O
   if (name === undefined || !(isAddress(name) || isOwn(name, own))) {
     throw new ApiError(
       403,
-      "this Host is no name of the service: set POSTRIDER_PUBLIC_URL or POSTRIDER_MCP_HOSTS",
+      "this Host is not a name of the service: set POSTRIDER_PUBLIC_URL or POSTRIDER_MCP_HOSTS",
       "host_refused",
     );
   }
   if (origin === undefined) return;
   const page = hostnameOf(origin);
   if (page === undefined || !(isOwn(page, own) || page === name)) {
-    throw new ApiError(403, "pages of this Origin may not call tools here", "origin_refused");
+    throw new ApiError(403, "pages of this Origin are not allowed to call tools", "origin_refused");
   }
 }
 

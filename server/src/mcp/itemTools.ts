@@ -20,9 +20,9 @@ import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 /** Fields for sending an item to a target, or a publication to a customer's targets. */
 export const itemFields = {
   payload: Type.Unknown({ description: "Any JSON" }),
-  event_type: Type.Optional(EventTypeName("What kind of event it is, such as order.created")),
-  correlation_id: Type.Optional(Name("Joins items that belong together")),
-  ordering_key: Type.Optional(Name("In a mailbox: items with the same key are read in order")),
+  event_type: Type.Optional(EventTypeName("Type of the event, such as order.created")),
+  correlation_id: Type.Optional(Name("The same id for all items that belong together")),
+  ordering_key: Type.Optional(Name("For mailboxes: messages with the same key are claimed in order")),
 };
 
 const NewItem = Type.Object({ ...itemFields, idempotency_key: Type.Optional(Type.String()) });
@@ -46,13 +46,13 @@ const sendItem = defineTool(
   {
     name: "send_item",
     description:
-      "Hand an item to a target: a webhook that it is posted to, a mailbox that others read, or an agent. When this answers, the item is stored and will be delivered; get_item shows how that goes.",
+      "Send an item to a target: to a webhook, to a mailbox from which consumers claim it, or to an agent. When this tool returns, the item is stored and will be delivered; get_item shows its status.",
     annotations: changes("Send an item", { openWorldHint: true }),
     input: {
       target_id: Id("From list_targets"),
       ...itemFields,
       idempotency_key: Type.Optional(
-        Name("Names this item: sent again with the same key and payload it stays one item"),
+        Name("Idempotency key: repeated requests with the same key and payload create only one item"),
       ),
     },
     output: { id: Type.String(), status: Type.String() },
@@ -82,8 +82,8 @@ const listItems = defineTool(
     input: {
       ...itemFilter,
       status: Type.Optional(Status),
-      before: Type.Optional(Id("Only items older than this one: the next page")),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "20 unless said" })),
+      before: Type.Optional(Id("Only items older than the item with this id: for the next page")),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "Default: 20" })),
     },
     output: { notice: Notice, items: Type.Array(ListedItem), next_before: Text },
   },
@@ -99,7 +99,7 @@ const listItems = defineTool(
 );
 
 const Attempt = Type.Object({
-  status_code: Type.Integer({ description: "HTTP status of the answer; 0 when there was none" }),
+  status_code: Type.Integer({ description: "HTTP status of the response; 0 if there was no response" }),
   duration_ms: Type.Integer(),
   error: Text,
   attempted_at: Moment,
@@ -138,15 +138,19 @@ const maxAttemptsShown = 10;
 const getItem = defineTool(
   {
     name: "get_item",
-    description: `Read an item: what became of it, its last ${maxAttemptsShown} delivery attempts, and its payload, of which one answer holds 32 KiB: next_offset_bytes says where the next part begins.`,
+    description: `Read an item: its status, its last ${maxAttemptsShown} delivery attempts, and its payload. A response has up to 32 KiB of the payload; next_offset_bytes is the offset of the next part.`,
     annotations: reads("Read an item"),
     input: {
-      id: Id("The item's, or the mailbox message's, which are the same"),
+      id: Id("Id of the item; a mailbox message has the same id as its item"),
       payload_offset_bytes: Type.Optional(
-        Type.Integer({ minimum: 0, description: "Where the part of the payload begins; 0 unless said" }),
+        Type.Integer({ minimum: 0, description: "Offset of the part of the payload. Default: 0" }),
       ),
       payload_limit_bytes: Type.Optional(
-        Type.Integer({ minimum: 1024, maximum: maxPayloadBytes, description: "32 KiB unless said" }),
+        Type.Integer({
+          minimum: 1024,
+          maximum: maxPayloadBytes,
+          description: "Maximum length of the part. Default: 32 KiB",
+        }),
       ),
     },
     output: {
@@ -176,12 +180,14 @@ const answerHandoff = defineTool(
   {
     name: "answer_handoff",
     description:
-      "Answer an agent whose task waits for input (get_item shows handoff.state INPUT_REQUIRED). The message is sent to the agent's task.",
+      "Send a message to an agent whose task waits for input (get_item shows handoff.state INPUT_REQUIRED).",
     annotations: changes("Answer an agent", { openWorldHint: true }),
     input: {
-      item_id: Id("The item that was handed to the agent"),
+      item_id: Id("Id of the item that was sent to the agent"),
       message: Type.Unknown({ description: "Any JSON; a string is sent as text" }),
-      idempotency_key: Type.Optional(Name("Names this answer: given again it is sent once")),
+      idempotency_key: Type.Optional(
+        Name("Idempotency key: a repeated request with the same key sends the message only once"),
+      ),
     },
     output: { notice: Notice, handoff: Handoff },
   },

@@ -13,24 +13,24 @@ const AcceptedItem = Type.Object({ id: Type.String(), target_id: Type.String(), 
 const publish = defineTool(
   {
     name: "publish",
-    description: `Hand one payload to every target of a customer that takes its type: an item for each, all of them or none. Without customer_uid it goes to the targets that belong to no customer. Each item is billed. The answer names at most ${mostItemsShown} of the items; read_publication shows what becomes of them.`,
+    description: `Publish one payload to all targets of a customer whose event_types match. Each target gets an item; either all items are created or none. Without customer_uid, the payload goes to the targets that belong to no customer. Each item is billed. The response lists at most ${mostItemsShown} items; read_publication shows their status.`,
     annotations: changes("Publish to all targets", { openWorldHint: true }),
     input: {
       customer_uid: Type.Optional(
         Type.String({
           // The uid becomes a path segment: "." and ".." would name another path.
           pattern: "^(?!\\.\\.?$)[A-Za-z0-9._:-]{1,128}$",
-          description: "The organization's own id of the customer",
+          description: "The organization's own id for the customer",
         }),
       ),
       ...itemFields,
       idempotency_key: Type.Optional(
-        Name("Names this publication: sent again with the same key and payload it stays one"),
+        Name("Idempotency key: repeated requests with the same key and payload create only one publication"),
       ),
     },
     output: {
-      id: Type.String({ description: "The publication's" }),
-      item_count: Type.Integer({ description: "0: no target takes it" }),
+      id: Type.String({ description: "Id of the publication" }),
+      item_count: Type.Integer({ description: "0: no target matched" }),
       items: Type.Array(AcceptedItem),
     },
   },
@@ -66,7 +66,7 @@ const Publication = Type.Object({
 
 const Counts = Type.Object(
   Object.fromEntries(eventStatuses.map((status) => [status, Type.Optional(Type.Integer())])),
-  { description: "How many items stand how, whether they are shown or not" },
+  { description: "Number of items by status, including items that are not shown" },
 );
 
 interface PublicationAnswer {
@@ -78,7 +78,7 @@ interface PublicationAnswer {
 const readPublication = defineTool(
   {
     name: "read_publication",
-    description: `Read where a publication went and what became of each of its items, of which at most ${mostItemsShown} are shown: with status those that stand so. get_item reads one with its attempts.`,
+    description: `Read a publication, and the target and status of its items. At most ${mostItemsShown} items are shown; with status, only items with this status. get_item reads one item with its attempts.`,
     annotations: reads("Read a publication"),
     input: { id: Id("From publish"), status: Type.Optional(Status) },
     output: { notice: Notice, publication: Publication, counts: Counts, items: Type.Array(Item) },

@@ -8,11 +8,11 @@ const replayItem = defineTool(
   {
     name: "replay_item",
     description:
-      'Deliver an item\'s payload once more, as a new item. Its receiver sees it a second time, under the webhook-id of the first, so that one which deduplicates ignores it; webhook_id "new" is for receivers that must apply it again.',
+      'Deliver the payload of an item again, as a new item. The receiver gets it again with the same webhook-id, so a receiver that removes duplicates ignores it; use webhook_id "new" if the receiver must process it again.',
     annotations: changes("Replay an item", { openWorldHint: true }),
-    input: { id: Id("The item"), ...webhookIdField },
+    input: { id: Id("Id of the item"), ...webhookIdField },
     output: {
-      id: Type.String({ description: "The new item's" }),
+      id: Type.String({ description: "Id of the new item" }),
       status: Type.String(),
       source_event_id: Type.String(),
     },
@@ -23,31 +23,35 @@ const replayItem = defineTool(
 const DryRun = Type.Object({
   count: Type.Integer(),
   count_is_exact: Type.Boolean(),
-  sample: Type.Array(Type.String(), { description: "Ids of some that fit" }),
+  sample: Type.Array(Type.String(), { description: "Ids of some of the matching items" }),
 });
 
 const replayItems = defineTool(
   {
     name: "replay_items",
     description:
-      "Replay all items that fit. Without confirm_count nothing is replayed: the answer says how many it would be. With confirm_count equal to that count the replay starts, in the background.",
+      "Replay all items that match the filter. Without confirm_count, nothing is replayed: the response has the count of matching items. With confirm_count equal to that count, the replay starts in the background.",
     annotations: changes("Replay many items", { destructiveHint: true, openWorldHint: true }),
     input: {
       ...itemFilter,
       status: Type.Optional(EndedStatus),
       include_replayed: Type.Optional(
         Type.Boolean({
-          description: "Also failures that have a replay which is under way or went through",
+          description:
+            "Also replay failed items that already have a replay in progress or a successful replay",
         }),
       ),
       ...webhookIdField,
       rate_per_second: Type.Optional(Type.Integer({ minimum: rates.least, maximum: rates.most })),
       confirm_count: Type.Optional(
-        Type.Integer({ minimum: 0, description: "The count that a call without it has just answered" }),
+        Type.Integer({
+          minimum: 0,
+          description: "The count that a call without confirm_count has just returned",
+        }),
       ),
     },
     output: {
-      is_started: Type.Boolean({ description: "False: nothing was replayed" }),
+      is_started: Type.Boolean({ description: "false: nothing was replayed" }),
       ...DryRun.properties,
       replay_id: Text,
       next_step: Type.String(),
@@ -62,7 +66,7 @@ const replayItems = defineTool(
       return { is_started: false, ...dryRun, replay_id: null, next_step };
     }
     const { id } = await replay<{ id: string }>(context, path, { ...which, rate_per_second, webhook_id });
-    return { is_started: true, ...dryRun, replay_id: id, next_step: "It runs in the background." };
+    return { is_started: true, ...dryRun, replay_id: id, next_step: "The replay runs in the background." };
   },
 );
 
@@ -72,9 +76,9 @@ function replay<Body>(context: ToolContext, path: string, body: unknown): Promis
 }
 
 function nextStep(count: number, confirmed: number | undefined): string {
-  if (count === 0) return "Nothing fits, so there is nothing to replay.";
-  if (confirmed === undefined) return `Call again with confirm_count: ${count} to replay them.`;
-  return `Not started: confirm_count is ${confirmed}, and ${count} fit now. Call again with confirm_count: ${count} if that is what you want.`;
+  if (count === 0) return "No items match, so there is nothing to replay.";
+  if (confirmed === undefined) return `Call again with confirm_count: ${count} to replay the items.`;
+  return `Not started: confirm_count is ${confirmed}, but ${count} items match now. Call again with confirm_count: ${count} to replay them.`;
 }
 
 /** Tools that replay items. Receivers get a second delivery, which cannot be undone. */

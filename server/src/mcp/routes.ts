@@ -26,9 +26,9 @@ export interface McpRouteDeps {
 type CallDeps = McpRouteDeps & { calls: CallsUnderWay };
 
 const description = `The streamable HTTP transport of the Model Context Protocol, with the API key as Bearer token: \
-initialize, ping, tools/list and tools/call. Each request is answered for itself, as JSON; there is no stream to open \
-with GET. The session id that initialize gives tells this client's calls from others of the same key, so that it can \
-give them up; nothing is kept under it. Batches are refused.`;
+initialize, ping, tools/list and tools/call. Each request gets one JSON response; there is no stream to open \
+with GET. The session id in the response to initialize distinguishes the calls of this client from other calls with the same \
+key, so that the client can cancel them; the service stores nothing for a session. Batches are refused.`;
 
 const JsonRpcError = Type.Object(
   {
@@ -49,32 +49,32 @@ export function mcpRoute(deps: McpRouteDeps): RouteRecord {
 
 const callRoute = route("callTools", "POST /mcp", {
   access: keys(everyKey),
-  audit: { none: "each request that a tool makes is on record by itself" },
-  summary: "Call tools, as agents do",
+  audit: { none: "each request that a tool makes is recorded by itself" },
+  summary: "Call the tools for agents (MCP)",
   description,
   headers: Type.Object({
     "mcp-session-id": Type.Optional(
-      Type.String({ maxLength: 100, description: "As initialize answered it" }),
+      Type.String({ maxLength: 100, description: "The session id in the response to initialize" }),
     ),
   }),
   body: Type.Object(
     { jsonrpc: Type.Literal("2.0"), method: Type.Optional(Type.String()) },
-    { additionalProperties: true, description: "A message of JSON-RPC" },
+    { additionalProperties: true, description: "A JSON-RPC message" },
   ),
   response: {
     200: Type.Unsafe<unknown>({
       type: "object",
       properties: { jsonrpc: { type: "string" } },
       additionalProperties: true,
-      description: "The answer, a message of JSON-RPC",
+      description: "The response, a JSON-RPC message",
     }),
-    202: Type.Null({ description: "A notification was taken" }),
+    202: Type.Null({ description: "The notification was accepted" }),
   },
   answerHeaders: ["Mcp-Session-Id"],
   errorBodies: { 400: Refusal, 406: JsonRpcError },
   errors: {
-    400: "The request is malformed, or no message of JSON-RPC, or names a version of the protocol that is not spoken",
-    403: "Sent by a page of another site, or to a name that is not the service's",
+    400: "The request is malformed, is not a JSON-RPC message, or names a protocol version that is not supported",
+    403: "The request comes from a page of another site, or its Host is not a name of the service",
     406: "Accept does not name application/json and text/event-stream",
   },
   handle: (call, deps) => answer(deps, call),
@@ -87,7 +87,7 @@ export function refuseOtherMethods(app: FastifyInstance): void {
     url: "/mcp",
     handler: (_request, reply) => {
       void reply.header("allow", "POST");
-      throw new ApiError(405, "only POST is served here");
+      throw new ApiError(405, "only POST is allowed here");
     },
   });
 }

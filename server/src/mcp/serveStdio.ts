@@ -48,12 +48,10 @@ interface Service {
 function readService(env: NodeJS.ProcessEnv): Service {
   const { POSTRIDER_URL: url = "", POSTRIDER_KEY: key = "" } = env;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new Error("POSTRIDER_URL must say where the service is, such as https://postrider.example.com");
+    throw new Error("POSTRIDER_URL must be the URL of the service, such as https://postrider.example.com");
   }
   if (!/^ak_live_[0-9a-f]{64}$/.test(key)) {
-    throw new Error(
-      "POSTRIDER_KEY must be an API key, such as the dashboard makes: ak_live_ and 64 characters",
-    );
+    throw new Error("POSTRIDER_KEY must be an API key: ak_live_ and 64 hexadecimal characters");
   }
   return { url, key };
 }

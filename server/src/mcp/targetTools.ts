@@ -17,7 +17,7 @@ const Target = Type.Object({
 
 const Stats = Type.Object({
   ...Type.Pick(MailboxStats, ["ready", "claimed", "delayed", "blocked", "dead"]).properties,
-  counts_are_exact: Type.Boolean({ description: "False where there were too many to count" }),
+  counts_are_exact: Type.Boolean({ description: "false if there were too many messages to count" }),
   oldest_age_seconds: nullable(Type.Number()),
   accepted_per_minute: Type.Number(),
   acknowledged_per_minute: Type.Number(),
@@ -41,8 +41,9 @@ export const targetTools: readonly Tool[] = [
   defineTool(
     {
       name: "mailbox_stats",
-      description: "Read what a mailbox holds, and how fast it moves.",
-      annotations: reads("Read a mailbox's state"),
+      description:
+        "Read the number of messages in a mailbox by state, and how fast messages are accepted and acknowledged.",
+      annotations: reads("Read mailbox statistics"),
       input: { mailbox_id: Id("From list_targets") },
       output: Stats.properties,
     },

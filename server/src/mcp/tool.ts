@@ -78,9 +78,7 @@ function wordsFor(
   // The keyword "boolean" means a schema `false`: the field is not allowed.
   if (keyword !== "boolean") return `${path || "arguments"}: ${message}`;
   const isNested = path.includes("/");
-  return isNested
-    ? `${path}: there is no such field`
-    : `${path}: no argument of this tool, which has ${known.join(", ")}`;
+  return isNested ? `${path}: unknown field` : `${path}: unknown argument; this tool has ${known.join(", ")}`;
 }
 
 /**

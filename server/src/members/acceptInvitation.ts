@@ -77,7 +77,7 @@ function addressFor(invitation: StoredInvitation, given: string | undefined): Re
   if (email === null) return unreadable("email is required");
   const address = readEmail(email);
   if (address.ok && invitation.email !== null && emailKey(invitation.email) !== address.value.key) {
-    return unreadable("email must be the address that the invitation is for");
+    return unreadable("email must be the address of the invitation");
   }
   return address;
 }

@@ -40,10 +40,10 @@ const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["grace@exa
 const listRoute = route("listInvitations", "GET /api/v1/invitations", {
   access: usersAndKeys("admin", readKeys),
   summary: "List invitations, newest first",
-  description: "Invitations that are over are listed for some weeks.",
+  description: "Invitations that were accepted or revoked, or have expired, stay in the list for some weeks.",
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    before: Type.Optional(pageCursor("The id of the last invitation of the page before")),
+    before: Type.Optional(pageCursor("The id of the last invitation of the previous page")),
   }),
   response: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
   handle: async ({ caller, query: { limit, before = null } }, deps) => ({
@@ -55,8 +55,8 @@ const revokeRoute = route("revokeInvitation", "DELETE /api/v1/invitations/:id", 
   access: users("admin"),
   audit: "invitation.revoked",
   summary: "Revoke an invitation",
-  description: "Answers the same when it was revoked before or has expired.",
-  errors: { 409: "It was accepted: there is a member to remove" },
+  description: "The response is the same if the invitation was already revoked or has expired.",
+  errors: { 409: "The invitation was accepted: remove the member instead" },
   ...removal(async (call, id, deps: InvitationDeps) =>
     orRefused(await revokeInvitation(deps.pool, originOf(call), id), "revoked", {
       not_found: notFound,
@@ -68,18 +68,20 @@ const revokeRoute = route("revokeInvitation", "DELETE /api/v1/invitations/:id", 
 /** @throws {ApiError} 403 when only operators may create accounts. */
 function refuseWhereClosed(signup: Config["signup"]): void {
   if (signup !== "closed") return;
-  throw new ApiError(403, "only the operator of this service creates accounts", "signup_closed");
+  throw new ApiError(403, "only the operator of this service can create accounts", "signup_closed");
 }
 
 const createRoute = route("createInvitation", "POST /api/v1/invitations", {
   access: users("admin"),
   audit: "invitation.created",
-  summary: "Invite somebody to the organization",
+  summary: "Create an invitation to the organization",
   description:
-    "No mail is sent for it: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles.",
+    "The service sends no email: send the token or the link to the invited person yourself. The invitation works once and expires after seven days. If `email` is given, only this address can accept the invitation. The status is 503, with `Retry-After`, while a process of an older version that does not know roles is running.",
   body: Type.Object({ role: RoleName, email: Type.Optional(Email) }),
   response: { 200: NewInvitation },
-  errors: { 409: `The address is a member's, or ${maxOpenInvitations} invitations are open` },
+  errors: {
+    409: `The address belongs to a member, or the organization has ${maxOpenInvitations} open invitations`,
+  },
   examples: examples.createInvitation,
   async handle(call, deps) {
     const { body, caller } = call;
@@ -90,11 +92,11 @@ const createRoute = route("createInvitation", "POST /api/v1/invitations", {
     const created = await createInvitation(deps.pool, originOf(call), input);
     const { invitation, token } = orRefused(created, "created", {
       not_admin: unauthorized,
-      is_member: () => new ApiError(409, "the address is that of a member already"),
+      is_member: () => new ApiError(409, "the address already belongs to a member"),
       too_many: () =>
         new ApiError(
           409,
-          `the organization has ${maxOpenInvitations} open invitations, the most there can be: revoke one first`,
+          `the organization has ${maxOpenInvitations} open invitations, which is the maximum: revoke an invitation first`,
         ),
     });
     const { id, role, created_by, created_at, expires_at } = invitation;
@@ -107,21 +109,19 @@ const createRoute = route("createInvitation", "POST /api/v1/invitations", {
 const acceptRoute = route("acceptInvitation", "POST /api/v1/invitations/accept", {
   access: anyone,
   audit: "member.joined",
-  summary: "Accept an invitation: become a user of the organization, with a session",
+  summary: "Accept an invitation",
   description:
-    "For whoever has no account yet; a user belongs to one organization. An address that has an account is answered with `message` only, as at signup, and the invitation stays open. Counted per client address as logins are.",
+    "Creates a user of the organization, and starts a session. A user belongs to one organization: if the address already has an account, the response has only `message`, as at signup, and the invitation stays open. Rate limited per client address, as logins are.",
   body: Type.Object({
     token: Type.String({ pattern: "^inv_[0-9a-f]{64}$" }),
     email: Type.Optional(
       Type.String({
         maxLength: maxEmailCharacters,
-        description: "Needed unless the invitation names an address",
+        description: "Required if the invitation has no address",
       }),
     ),
     password: Type.String(Password),
-    name: Type.Optional(
-      lineOfText({ maxLength: 256, description: "The local part of the email unless given" }),
-    ),
+    name: Type.Optional(lineOfText({ maxLength: 256, description: "Default: the local part of the email" })),
   }),
   response: {
     200: Type.Union([
@@ -130,10 +130,10 @@ const acceptRoute = route("acceptInvitation", "POST /api/v1/invitations/accept",
     ]),
   },
   errors: {
-    403: "Only operators make accounts here (`signup_closed`)",
-    400: "The request is malformed, or the address is another than the invitation's",
-    409: "The organization is full",
-    410: "The invitation is unknown, was used or revoked, or has expired (`invitation_gone`)",
+    403: "Only the operator can create accounts (`signup_closed`)",
+    400: "The request is malformed, or the address is not the address of the invitation",
+    409: "The organization has the maximum number of members",
+    410: "The invitation is unknown, was already used, was revoked, or has expired (`invitation_gone`)",
     429: "Too many requests from this address",
     503: "Too many logins are in progress, or the database cannot be reached",
   },
@@ -152,9 +152,13 @@ const acceptRoute = route("acceptInvitation", "POST /api/v1/invitations/accept",
 const acceptRefusals = {
   // The same message for every invitation that cannot be accepted, so that a caller without a valid token learns nothing.
   gone: () =>
-    new ApiError(410, "the invitation is unknown, was used or revoked, or has expired", "invitation_gone"),
+    new ApiError(
+      410,
+      "the invitation is unknown, was already used, was revoked, or has expired",
+      "invitation_gone",
+    ),
   invalid: ({ message }: { message: string }) => new ApiError(400, message),
-  full: () => new ApiError(409, `the organization has ${maxMembers} members, the most there can be`),
+  full: () => new ApiError(409, `the organization has ${maxMembers} members, which is the maximum`),
   overloaded: tooManySigningIn,
 };
 

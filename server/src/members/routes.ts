@@ -13,7 +13,7 @@ import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf<{ pool: pg.Pool }>("Members");
 
-const errors = { 409: "It is the last admin (`last_admin`)" };
+const errors = { 409: "The member is the last admin (`last_admin`)" };
 
 const refusals = {
   no_organization: unauthorized,
@@ -21,7 +21,7 @@ const refusals = {
   last_admin: () =>
     new ApiError(
       409,
-      "the last admin cannot be removed or get another role: make another admin first",
+      "the last admin cannot be removed or get another role: make another member an admin first",
       "last_admin",
     ),
 };
@@ -31,7 +31,7 @@ const listRoute = route("listMembers", "GET /api/v1/members", {
   summary: "List the members of the organization, oldest first",
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    after: Type.Optional(pageCursor("The id of the last member of the page before")),
+    after: Type.Optional(pageCursor("The id of the last member of the previous page")),
   }),
   response: { 200: Type.Object({ members: Type.Array(Member) }) },
   examples: examples.listMembers,
@@ -43,9 +43,9 @@ const listRoute = route("listMembers", "GET /api/v1/members", {
 const changeRoleRoute = route("changeRole", "PATCH /api/v1/members/:id", {
   access: users("admin"),
   audit: "member.role_changed",
-  summary: "Give a member another role",
+  summary: "Change the role of a member",
   description:
-    "It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles.",
+    "The new role applies from the member's next request. The status is 503, with `Retry-After`, while a process of an older version that does not know roles is running.",
   body: Type.Object({ role: RoleName }),
   response: { 200: Member },
   errors,
@@ -60,8 +60,9 @@ const changeRoleRoute = route("changeRole", "PATCH /api/v1/members/:id", {
 const removeRoute = route("removeMember", "DELETE /api/v1/members/:id", {
   access: users("admin"),
   audit: "member.removed",
-  summary: "Remove a member, whose account and sessions end at once",
-  description: "API keys belong to the organization and stay.",
+  summary: "Remove a member",
+  description:
+    "Deletes the account of the member and ends its sessions immediately. API keys belong to the organization and stay valid.",
   errors,
   ...removal(async (call, id, deps: { pool: pg.Pool }) =>
     orRefused(await removeMember(deps.pool, originOf(call), id), "removed", refusals),

@@ -17,7 +17,10 @@ export const Member = Type.Object(
     name: Type.String(),
     role: RoleName,
     created_at: Timestamp,
-    last_login_at: nullable(Timestamp, "Of the sessions that have not ended; null when there is none"),
+    last_login_at: nullable(
+      Timestamp,
+      "Time of the last login whose session has not ended; null if the member has no such session",
+    ),
   },
   { title: "Member" },
 );
@@ -27,8 +30,8 @@ const NullableId = nullable(Id);
 const invitation = {
   id: Id,
   role: RoleName,
-  email: nullableString("Only this address may accept it; null for any address"),
-  created_by: nullable(Id, "The user who made it"),
+  email: nullableString("Only this address can accept the invitation; null if any address can"),
+  created_by: nullable(Id, "The user who created the invitation"),
   created_at: Timestamp,
   expires_at: Timestamp,
 };
@@ -51,7 +54,7 @@ export const NewInvitation = Type.Object(
     ...invitation,
     token: Type.String({ pattern: "^inv_[0-9a-f]{64}$", description: "Shown once" }),
     url: nullableString(
-      "The page of the dashboard to accept it at, with the token behind the `#`, which browsers send nowhere; null without `POSTRIDER_PUBLIC_URL`",
+      "The dashboard page on which to accept the invitation. The token is in the fragment, after the `#`, which browsers do not send to servers. null if `POSTRIDER_PUBLIC_URL` is not set",
     ),
   },
   { title: "NewInvitation" },

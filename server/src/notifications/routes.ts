@@ -4,7 +4,7 @@ import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, idOf, notFound, orRefused } from "../http/contract/errors.ts";
 import { removal, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { pageBefore } from "../http/contract/schemas.ts";
+import { described, pageBefore } from "../http/contract/schemas.ts";
 import { newRootId } from "../postgres/ids.ts";
 import {
   EventTypes,
@@ -25,7 +25,7 @@ export type NotificationRouteDeps = Pick<Parts, "pool" | "queries" | "nowMs">;
 const listRoute = route("listNotificationTargets", "GET /api/v1/notification-targets", {
   access: usersAndKeys("viewer", readKeys),
   summary: "List the targets that receive operational events, newest first",
-  query: pageBefore("those"),
+  query: pageBefore("notification targets"),
   response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
   handle: async ({ caller, query: { limit, before = null } }, deps) => ({
     notification_targets: await listNotificationTargets(deps.pool, {
@@ -39,12 +39,12 @@ const listRoute = route("listNotificationTargets", "GET /api/v1/notification-tar
 const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-targets", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "notification_target.saved",
-  summary: "Let a webhook or mailbox receive operational events",
+  summary: "Send operational events to a webhook or mailbox",
   description:
-    "Operational events are sent to it as items: signed, retried, listed with the other events, and not billed. Naming a target again replaces its choice of events. A target receives no operational events about itself or about such items.",
+    "The target receives operational events as items, which are signed, retried, and listed with the other events, but not billed. A repeated request for the same target replaces its `event_types`. A target receives no operational events about itself or about items that are operational events.",
   body: Type.Object({
     target_id: Type.String({ maxLength: 64 }),
-    event_types: Type.Optional(EventTypes),
+    event_types: Type.Optional(described(EventTypes, "Default: all operational events")),
   }),
   response: { 200: NotificationTarget },
   errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
@@ -71,8 +71,8 @@ const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-tar
 const removeRoute = route("removeNotificationTarget", "DELETE /api/v1/notification-targets/:id", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "notification_target.removed",
-  summary: "Let a target hear of nothing any more",
-  description: "The target itself stays as it is.",
+  summary: "Stop sending operational events to a target",
+  description: "The target itself is not changed.",
   ...removal(async (call, id, deps: NotificationRouteDeps) => {
     if (!(await removeNotificationTarget(deps.pool, originOf(call), id))) throw notFound();
   }),

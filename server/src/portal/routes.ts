@@ -31,9 +31,9 @@ export interface PortalDeps extends Pick<Parts, "pool" | "nowMs"> {
 const linkRoute = route("createPortalLink", "POST /api/v1/customers/:uid/portal-links", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "portal_link.created",
-  summary: "Make a link to the portal of a customer",
+  summary: "Create a link to the portal of a customer",
   description:
-    "Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals.",
+    "The link works once and expires after one hour. The person who opens it gets a session of twelve hours, which can use the targets and items of this customer only. The status is 503, with `Retry-After`, while a process of an older version that does not know portals is running.",
   response: { 200: PortalLink },
   examples: examples.createPortalLink,
   async handle(call, deps) {
@@ -48,7 +48,8 @@ const linkRoute = route("createPortalLink", "POST /api/v1/customers/:uid/portal-
 const endSessionsRoute = route("endPortalSessions", "DELETE /api/v1/customers/:uid/portal-sessions", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "portal_sessions.ended",
-  summary: "End all portal sessions of a customer, and the links that nobody has opened",
+  summary: "End all portal sessions of a customer",
+  description: "Also revokes the links of the customer that nobody has opened.",
   response: { 200: EndedPortalSessions },
   examples: { answer: { ended_sessions: 1, ended_links: 0 } },
   async handle(call, deps) {
@@ -62,10 +63,11 @@ const endSessionsRoute = route("endPortalSessions", "DELETE /api/v1/customers/:u
 const openRoute = route("openPortalSession", "POST /api/v1/portal/sessions", {
   access: anyone,
   audit: "portal_session.started",
-  summary: "Exchange the code of a link for a session of its customer, once",
+  summary: "Exchange the code of a portal link for a session",
+  description: "Each code works once.",
   body: PortalCode,
   response: { 200: PortalSession },
-  errors: { 410: "The link is unknown, was used, or has expired" },
+  errors: { 410: "The link is unknown, was already used, or has expired" },
   examples: examples.openPortalSession,
   async handle({ body: { code }, request }, deps) {
     const session = await exchangeCode(deps.pool, {
@@ -74,7 +76,11 @@ const openRoute = route("openPortalSession", "POST /api/v1/portal/sessions", {
       nowMs: deps.nowMs(),
     });
     if (session === undefined) {
-      throw new ApiError(410, "the link was used, or has expired: ask for another one", "portal_link_gone");
+      throw new ApiError(
+        410,
+        "the link was already used or has expired: ask for a new link",
+        "portal_link_gone",
+      );
     }
     return { session_token: session.token, expires_at: session.expiresAt };
   },
@@ -82,7 +88,7 @@ const openRoute = route("openPortalSession", "POST /api/v1/portal/sessions", {
 
 const readRoute = route("readPortal", "GET /api/v1/portal", {
   access: portalSessions,
-  summary: "Read whose portal a session is for, and how it looks",
+  summary: "Read the customer and the appearance of the current portal session",
   response: { 200: Portal },
   examples: examples.readPortal,
   async handle({ caller }, deps) {
@@ -95,7 +101,7 @@ const readRoute = route("readPortal", "GET /api/v1/portal", {
 const leaveRoute = route("leavePortal", "DELETE /api/v1/portal/session", {
   access: portalSessions,
   audit: "portal_session.ended",
-  summary: "End the portal session that the request carries",
+  summary: "End the current portal session",
   response: { 200: Type.Object({ ok: Type.Literal(true) }) },
   async handle(call, deps) {
     await endPortalSession(deps.pool, originOf(call), requirePortal(call.caller));
@@ -111,7 +117,7 @@ function requirePortal(caller: Caller): Extract<Caller, { kind: "portal" }> {
 
 const readSettingsRoute = route("readPortalSettings", "GET /api/v1/portal-settings", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "Read how the portal looks, and whose pages may show it",
+  summary: "Read the portal settings",
   response: { 200: PortalSettings },
   examples: examples.readPortalSettings,
   handle: ({ caller }, deps) => readSettings(deps.pool, caller.orgId),
@@ -120,8 +126,9 @@ const readSettingsRoute = route("readPortalSettings", "GET /api/v1/portal-settin
 const saveSettingsRoute = route("savePortalSettings", "PUT /api/v1/portal-settings", {
   access: usersAndKeys("admin", noLimitedKey),
   audit: "portal_settings.saved",
-  summary: "Say how the portal looks, and whose pages may show it",
-  description: "All of it: what is left out becomes unset, and what is said again is no change.",
+  summary: "Replace the portal settings",
+  description:
+    "Replaces all settings: omitted settings are reset. Saving the same settings again changes nothing.",
   body: PortalSettingsInput,
   response: { 200: PortalSettings },
   examples: examples.savePortalSettings,

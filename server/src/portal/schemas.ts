@@ -5,7 +5,8 @@ import { Id, nullable, NullableString, Timestamp } from "../http/contract/schema
 export const PortalLink = Type.Object(
   {
     url: Type.String({
-      description: "For the customer; the code in its fragment works once, within the hour. Shown once",
+      description:
+        "The link for the customer. The code in its fragment works once and expires after one hour. Shown once",
     }),
     expires_at: Timestamp,
   },
@@ -15,20 +16,23 @@ export const PortalLink = Type.Object(
 export const EndedPortalSessions = Type.Object(
   {
     ended_sessions: Type.Integer(),
-    ended_links: Type.Integer({ description: "Links that nobody had opened" }),
+    ended_links: Type.Integer({ description: "Number of links that nobody had opened" }),
   },
   { title: "EndedPortalSessions" },
 );
 
 export const PortalCode = Type.Object({
-  code: Type.String({ pattern: "^plc_[0-9a-f]{64}$", description: "As it stands in the link's fragment" }),
+  code: Type.String({
+    pattern: "^plc_[0-9a-f]{64}$",
+    description: "The code in the fragment of the portal link",
+  }),
 });
 
 export const PortalSession = Type.Object(
   {
     session_token: Type.String({
       pattern: "^pse_[0-9a-f]{64}$",
-      description: "For `X-Session-Token`; shown once",
+      description: "Value for the `X-Session-Token` header. Shown once",
     }),
     expires_at: Timestamp,
   },
@@ -41,12 +45,12 @@ const maxOrigins = 20;
 const looks = {
   logo: Type.Union([Type.String({ maxLength: maxLogoCharacters }), Type.Null()], {
     description:
-      "An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none",
+      "An https URL, or a base64 data URL of a PNG, JPEG, GIF, WebP or SVG image. The service never fetches the URL. null for none",
     examples: ["https://shop.example.com/logo.svg"],
   }),
   colour: Type.Union([Type.String({ pattern: "^#[0-9a-f]{6}$" }), Type.Null()], {
     description:
-      "Colour of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own",
+      "Colour of buttons, as #rrggbb. The text on buttons is black or white, whichever is easier to read. null for the default colour",
     examples: ["#0b6e4f"],
   }),
 };
@@ -55,13 +59,13 @@ export const PortalSettings = Type.Object(
   {
     name: nullable(
       lineOfText({ minLength: 1, maxLength: 80 }),
-      "What customers see in place of the organization's name; null for that one",
+      "The name that customers see. null for the name of the organization",
     ),
     ...looks,
     origins: Type.Array(Type.String({ maxLength: 300 }), {
       maxItems: maxOrigins,
       description:
-        "Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty",
+        "Origins of the pages that can show the portal in a frame, such as https://app.example.com. http is allowed only for localhost. If the list is empty, no page can show the portal in a frame",
       examples: [["https://app.example.com"]],
     }),
   },
@@ -75,7 +79,7 @@ export const PortalSettingsInput = Type.Partial(
   Type.Object({
     ...PortalSettings.properties,
     colour: Type.Union([Type.String({ maxLength: 20 }), Type.Null()], {
-      description: "Colour of buttons, as #rrggbb, in letters of either case. null for the portal's own",
+      description: "Colour of buttons, as #rrggbb, in upper or lower case. null for the default colour",
       examples: ["#0B6E4F"],
     }),
   }),

@@ -71,7 +71,7 @@ export function checkSettings(settings: PortalSettings): Read<PortalSettings> {
     const source = readOrigin(text);
     if (source === undefined) {
       return unreadable(
-        `origins: ${JSON.stringify(text)} is no origin such as https://app.example.com; http is for localhost alone`,
+        `origins: ${JSON.stringify(text)} is not an origin such as https://app.example.com; http is allowed only for localhost`,
       );
     }
     origins.add(source);
@@ -91,10 +91,10 @@ function readLogo(logo: string): { url: string } | { fault: string } {
   if (dataUrl.test(logo)) return { url: logo };
   const url = URL.parse(logo);
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") {
-    return { fault: "logo must be an https URL, or a data URL in base64 of an image" };
+    return { fault: "logo must be an https URL, or a base64 data URL of an image" };
   }
   return contentSource(url) === undefined
-    ? { fault: `logo: ${JSON.stringify(url.hostname)} is not a host name` }
+    ? { fault: `logo: ${JSON.stringify(url.hostname)} is not a valid host name` }
     : { url: url.href };
 }
 

@@ -53,12 +53,12 @@ export interface PublicationDeps extends ReplayDeps, Pick<Parts, "pool" | "reads
 const publishing = {
   audit: itemAudit,
   description:
-    "Creates an item for every webhook, agent and mailbox whose event_types match, all in one transaction; 202 is sent once they are durable. Disabled webhooks and agents hold their items; disabled mailboxes get none. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
+    "Creates one item for each webhook, agent and mailbox whose `event_types` match. One transaction creates all items or none; the 202 response is sent when the items are durable. Disabled webhooks and agents hold their items; disabled mailboxes are skipped. The body is any JSON document; it is kept byte for byte and stored once. Each item is billed.",
   headers: ItemHeaders,
   response: { 202: AcceptedPublication },
   errors: {
     ...billingRefusals,
-    409: "The Idempotency-Key was used with another body, or too many targets would be reached",
+    409: "The Idempotency-Key was used with another body, or the publication would reach too many targets",
   },
   examples: examples.publish,
   rawBody: "json",
@@ -76,13 +76,13 @@ const publishing = {
 
 const publishToCustomerRoute = ingestionRoute("publishToCustomer", "POST /p/:customer", {
   access: keysCheckedInSql({ takes: ["send", "customer"], names: "customer" }),
-  summary: "Publishes to all targets of a customer",
+  summary: "Publish to all targets of a customer",
   ...publishing,
 });
 
 const publishRoute = ingestionRoute("publish", "POST /p", {
   access: keysCheckedInSql({ takes: ["send"] }),
-  summary: "Publishes to all targets that belong to no customer",
+  summary: "Publish to all targets that belong to no customer",
   ...publishing,
 });
 
@@ -159,9 +159,9 @@ const listRoute = route("listPublications", "GET /api/v1/publications", {
 
 const readRoute = route("readPublication", "GET /api/v1/publications/:id", {
   access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "publication" }),
-  summary: "Read a publication and what became of each of its items",
+  summary: "Read a publication and the status of each of its items",
   response: { 200: Type.Object({ publication: Publication }) },
-  errors: { 429: "The workspace reads too many publications at once" },
+  errors: { 429: "The workspace has too many reads of publications in progress" },
   examples: examples.readPublication,
   async handle(call, deps) {
     const { caller, params } = call;
@@ -177,14 +177,14 @@ const readRoute = route("readPublication", "GET /api/v1/publications/:id", {
 const replayRoute = route("replayPublication", "POST /api/v1/publications/:id/replay", {
   access: usersAndKeys("member", { takes: ["customer"], names: "publication" }),
   audit: itemAudit,
-  summary: "Send a publication once more to those that failed, or to targets that were added since",
+  summary: "Replay the failed items of a publication, or publish to targets added since",
   body: PublicationReplayInput,
   response: { 202: PublicationReplay },
   errors: {
     402: "The workspace is suspended",
-    409: "Too many targets would be reached",
-    410: "Its payload was erased",
-    429: "The workspace replays too many publications at once",
+    409: "The publication would reach too many targets",
+    410: "The payload was erased",
+    429: "The workspace has too many replays of publications in progress",
   },
   examples: examples.replayPublication,
   async handle(call, deps) {

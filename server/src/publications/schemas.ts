@@ -11,14 +11,14 @@ import {
 } from "../http/contract/schemas.ts";
 import { Uid } from "../targets/record/names.ts";
 
-const Status = oneOf(["QUEUED", "UNREAD"], "UNREAD for mailboxes");
+const Status = oneOf(["QUEUED", "UNREAD"], "`UNREAD` for mailboxes, `QUEUED` for other targets");
 
 /** The answer to a publication: its id and its items. */
 export const AcceptedPublication = Type.Object(
   {
     id: Id,
     items: Type.Array(Type.Object({ id: Id, target_id: Id, status: Status }), {
-      description: "One for each target that it reached",
+      description: "One item for each target that the publication reached",
     }),
   },
   { title: "AcceptedPublication" },
@@ -26,7 +26,7 @@ export const AcceptedPublication = Type.Object(
 
 const summary = {
   id: Id,
-  customer_uid: nullable(Uid, "Null for targets that belong to no customer"),
+  customer_uid: nullable(Uid, "null for a publication to the targets that belong to no customer"),
   event_type: NullableString,
   correlation_id: NullableString,
   item_count: Type.Integer(),
@@ -42,7 +42,7 @@ const PublicationItem = Type.Object(
     ...EventSummary.properties,
     latest_replay: nullable(
       Type.Object({ id: Id, status: EventSummary.properties.status }),
-      "The last item that repeats this one; null where it was not replayed",
+      "The latest replay of this item; null if it was not replayed",
     ),
   },
   { title: "PublicationItem" },
@@ -58,14 +58,14 @@ export const Publication = Type.Object(
 
 export const PublicationQuery = Type.Object({
   ...pageBefore("publications").properties,
-  customer_uid: Type.Optional(described(Uid, "Only those of this customer")),
+  customer_uid: Type.Optional(described(Uid, "Only publications to this customer")),
 });
 
 export const PublicationReplayInput = Type.Object(
   {
     to: oneOf(
       ["failed", "added"],
-      "`failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not",
+      "`failed`: replay the items that are FAILED or DEAD, without billing. Items that already have a replay in progress or a successful replay are left out. `added`: create new items for the targets that the publication would reach now and did not reach before",
     ),
     ...webhookIdField,
   },
@@ -79,7 +79,7 @@ export const PublicationReplay = Type.Object(
         id: Id,
         target_id: Id,
         status: Status,
-        source_event_id: nullable(Id, "The item that is repeated; null for an added target"),
+        source_event_id: nullable(Id, "The replayed item; null for an added target"),
       }),
     ),
     skipped: Type.Array(
@@ -87,7 +87,7 @@ export const PublicationReplay = Type.Object(
         event_id: Id,
         reason: oneOf(["target_deleted", "mailbox_disabled", "expired", "erased"]),
       }),
-      { description: "Failed items that cannot be delivered any more" },
+      { description: "Failed items that can no longer be delivered" },
     ),
   },
   { title: "PublicationReplay" },

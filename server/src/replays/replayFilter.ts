@@ -22,8 +22,8 @@ export function unknownNameIn(filter: object): string | undefined {
   if (unknown === undefined) return undefined;
   const shown = JSON.stringify(unknown.slice(0, 60));
   const nearest = nearestName(unknown, names);
-  const hint = nearest === undefined ? `it takes ${names.join(", ")}` : `did you mean ${nearest}?`;
-  return `filter.${shown} is no part of a replay's filter: ${hint}`;
+  const hint = nearest === undefined ? `the fields are ${names.join(", ")}` : `did you mean ${nearest}?`;
+  return `filter.${shown} is not a field of a replay filter: ${hint}`;
 }
 
 /** The position in the set at which a page begins, and the end of the set. */

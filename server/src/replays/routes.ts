@@ -12,25 +12,26 @@ import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf<ReplayDeps>("Events");
 
-const about = `Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event \
-becomes one new event, as a single replay makes it: not billed, with \`source_event_id\`, and with \`replay_id\`. What is \
-accepted or ends later is not part of it. Of failures, those are left out that have a replay which is under way or went \
-through, unless \`include_replayed\` asks for all. What cannot be replayed is counted as skipped. A target with much waiting gets \
-no more until it has caught up, so that new items are not held up. At most ${maxRunning} run at a time.`;
+const about = `Runs in the background, on any node; if a node dies, another node continues. Each event that matches the filter \
+becomes one new event, as with the replay of a single event: it is not billed, and has \`source_event_id\` and \`replay_id\`. \
+Events that are accepted or end after the request are not included. With the status FAILED or DEAD, events that already have a \
+replay in progress or a successful replay are left out, unless \`include_replayed\` is true. Events that cannot be replayed are \
+counted as skipped. A target with many waiting items gets no more replays until it has caught up, so that new items are not \
+delayed. At most ${maxRunning} replays run at a time.`;
 
 type ReplayDeps = StartDeps & { reads: ReadTurns };
 
 const startRoute = route("startReplay", "POST /api/v1/replays", {
   access: usersAndKeys("member", noLimitedKey),
-  audit: { none: "the job keeps who started it and what it did" },
-  summary: "Replay all events that fit a filter, or count them",
+  audit: { none: "the job itself records who started it and what it did" },
+  summary: "Replay all events that match a filter, or count them",
   description: about,
   body: NewReplay,
   response: { 200: DryRun, 202: ReplayJob },
   errors: {
     404: "There is no such target",
     409: "Too many replays are running",
-    429: "The workspace has too many counts of replays under way",
+    429: "The workspace has too many of these requests in progress",
   },
   examples: examples.startReplay,
   async handle(call, deps) {
@@ -67,7 +68,7 @@ const listRoute = route("listReplays", "GET /api/v1/replays", {
 
 const readRoute = route("readReplay", "GET /api/v1/replays/:id", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "Read how far a replay of many events is",
+  summary: "Read a replay of many events and its progress",
   response: { 200: ReplayJob },
   examples: examples.readReplay,
   async handle({ caller, params }, deps) {
@@ -77,15 +78,16 @@ const readRoute = route("readReplay", "GET /api/v1/replays/:id", {
 
 const cancelRoute = route("cancelReplay", "POST /api/v1/replays/:id/cancel", {
   access: usersAndKeys("member", noLimitedKey),
-  audit: { none: "the end of a job is on record with the job" },
-  summary: "Cancel a replay of many events; what was replayed already is delivered",
-  description: "Answers the same when it was canceled before.",
+  audit: { none: "the job itself records its end" },
+  summary: "Cancel a replay of many events",
+  description:
+    "Events that were already replayed are still delivered. The response is the same if the replay was already canceled.",
   response: { 200: ReplayJob },
-  errors: { 409: "It is done" },
+  errors: { 409: "The replay is already done" },
   examples: examples.cancelReplay,
   async handle({ caller, params }, deps) {
     const replay = found(await cancelReplay(deps.queries, caller.orgId, idOf(params.id)));
-    if (replay.status === "DONE") throw new ApiError(409, "the replay is done", "replay_ended");
+    if (replay.status === "DONE") throw new ApiError(409, "the replay is already done", "replay_ended");
     return replay;
   },
 });
@@ -95,7 +97,7 @@ const startRefusals = {
   too_many_running: () =>
     new ApiError(
       409,
-      `${maxRunning} replays are running: wait for one to end, or cancel one`,
+      `${maxRunning} replays are running: wait until one ends, or cancel one`,
       "too_many_replays",
     ),
 };

@@ -34,26 +34,30 @@ export const NewReplay = Type.Object(
       Type.Integer({
         minimum: rates.least,
         maximum: rates.most,
-        description: `How many events are replayed a second at most; ${rates.default} unless given`,
+        description: `Maximum number of events that are replayed per second. Default: ${rates.default}`,
       }),
     ),
     include_replayed: Type.Optional(
       Type.Boolean({
         description:
-          "With the status FAILED or DEAD: also those that have a replay which is under way or went through, and failed replays of what is replayed itself",
+          "With the status FAILED or DEAD: also replay events that already have a replay in progress or a successful replay, and failed replays of events that are themselves replayed",
       }),
     ),
     ...webhookIdField,
-    dry_run: Type.Optional(Type.Boolean({ description: "Only says how many events fit" })),
+    dry_run: Type.Optional(
+      Type.Boolean({ description: "Only count the events that match the filter; nothing is replayed" }),
+    ),
   },
   { title: "NewReplay" },
 );
 
 export const DryRun = Type.Object(
   {
-    count: Type.Integer({ description: "How many events fit" }),
-    count_is_exact: Type.Boolean({ description: "False where counting ended early: there are more" }),
-    sample: Type.Array(Id, { description: "Some of them, the oldest of a target first" }),
+    count: Type.Integer({ description: "Number of events that match the filter" }),
+    count_is_exact: Type.Boolean({
+      description: "False if counting stopped early: `count` is a lower bound",
+    }),
+    sample: Type.Array(Id, { description: "Ids of some of the events, oldest first for each target" }),
   },
   { title: "DryRun" },
 );
@@ -63,26 +67,28 @@ export const ReplayJob = Type.Object(
     id: Id,
     status: oneOf(
       ["RUNNING", "DONE", "CANCELED"],
-      "DONE: everything in the set was replayed or skipped; deliveries may still be under way",
+      "`DONE`: each event was replayed or skipped; deliveries can still be in progress",
     ),
     filter: ReplayFilter,
     include_replayed: Type.Boolean(),
     rate_per_second: Type.Integer(),
-    total: nullableInteger("How many events are in the set; null until they are counted"),
-    replayed: Type.Integer({ description: "New events made" }),
-    delivered: Type.Integer({ description: "Of these, DELIVERED or ACKNOWLEDGED so far" }),
-    failed: Type.Integer({ description: "Of these, ended in any other way so far" }),
-    skipped: Type.Integer({ description: "Events of the set that cannot be replayed" }),
+    total: nullableInteger("Number of events that match the filter; null until they are counted"),
+    replayed: Type.Integer({ description: "Number of new events created" }),
+    delivered: Type.Integer({ description: "New events that are DELIVERED or ACKNOWLEDGED so far" }),
+    failed: Type.Integer({ description: "New events that ended with another status so far" }),
+    skipped: Type.Integer({ description: "Matching events that cannot be replayed" }),
     skipped_reasons: Type.Object(
       {
-        still_waiting: Type.Integer({ description: "They had not ended when the replay was started" }),
+        still_waiting: Type.Integer({ description: "Events that had not ended when the replay was started" }),
         target_deleted: Type.Integer(),
         mailbox_disabled: Type.Integer(),
-        expired: Type.Integer({ description: "Their payload is gone" }),
+        expired: Type.Integer({ description: "Events whose payload is no longer stored" }),
       },
       { title: "SkippedReasons" },
     ),
-    created_by: Type.String({ description: "A user's address, or an API key's name and prefix" }),
+    created_by: Type.String({
+      description: "The email of the user, or the name and the prefix of the API key",
+    }),
     created_at: Timestamp,
     finished_at: NullableTimestamp,
   },

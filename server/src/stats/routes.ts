@@ -29,9 +29,9 @@ const targetRoute = routesOf<MailboxRouteDeps>("Targets");
 
 export const statsRoute = route("readStats", "GET /api/v1/stats", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "Read what was accepted and delivered over time",
+  summary: "Read statistics of accepted and delivered items",
   description:
-    "Steps in which nothing happened are left out. An id that is no target of the workspace has none.",
+    "Steps without activity are omitted. If `target_id` is not a target of the workspace, the response has no steps.",
   query: StatsQuery,
   response: { 200: Stats },
   errors: { 429: "The workspace has too many of these requests under way" },
@@ -53,9 +53,9 @@ export const statsRoute = route("readStats", "GET /api/v1/stats", {
 
 const healthsRoute = targetRoute("listTargetHealth", "GET /api/v1/target-health", {
   access: usersAndKeys("viewer", customerReads("own")),
-  summary: "Read the health of several targets, with their last 24 hours",
+  summary: "List the health of several targets",
   description:
-    "Answers in the order of the targets' ids. Ids that are not targets of the workspace are left out.",
+    "Returns the health of the targets in `ids`, sorted by id, and their activity in each of the last 24 hours. Ids that are not targets of the workspace are omitted.",
   query: HealthsQuery,
   response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
   errors: { 429: "The workspace has too many of these requests under way" },
@@ -73,7 +73,7 @@ const healthRoute = targetRoute("readTargetHealth", "GET /api/v1/targets/:id/hea
   access: usersAndKeys("viewer", customerReads("target")),
   summary: "Read the health of a target",
   description:
-    "Covers all nodes. Mailboxes have the figures of their stats instead of figures of deliveries.",
+    "The values cover all nodes. For mailboxes, the response has the fields of the mailbox's statistics instead of the fields about deliveries.",
   response: { 200: TargetHealth },
   examples: examples.readTargetHealth,
   async handle({ caller, params }, deps): Promise<Static<typeof TargetHealth>> {

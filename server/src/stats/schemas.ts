@@ -15,15 +15,17 @@ const steps = stepsKept.map(({ seconds }) => seconds);
 
 export const StatsQuery = Type.Object({
   target_id: Type.Optional(
-    Type.String({ description: "Only this target; without it, all of the workspace" }),
+    Type.String({ description: "Only this target. Default: all targets of the workspace" }),
   ),
-  from: Type.Optional(described(Moment, "Unix seconds, rounded down to a step; 24 hours before `to`")),
-  to: Type.Optional(described(Moment, "Unix seconds, rounded up to a step; now")),
+  from: Type.Optional(
+    described(Moment, "Unix seconds, rounded down to a step. Default: 24 hours before `to`"),
+  ),
+  to: Type.Optional(described(Moment, "Unix seconds, rounded up to a step. Default: now")),
   step: Type.Optional(
     Type.Integer({
-      description: `Seconds: ${steps.join(", ")}; by the range unless given. At most ${maxPoints} steps, kept for ${stepsKept
+      description: `Length of a step in seconds: ${steps.join(", ")}. Default: depends on the range. A range has at most ${maxPoints} steps. Steps of these lengths are kept for ${stepsKept
         .map(({ keptSeconds }) => describeTime(keptSeconds))
-        .join(", ")}`,
+        .join(", ")} respectively`,
     }),
   ),
 });
@@ -37,9 +39,9 @@ function describeTime(seconds: number): string {
 }
 
 const activity = {
-  accepted: Type.Integer({ description: "Items accepted, replays among them" }),
-  delivered: Type.Integer({ description: "Items delivered; of a mailbox, messages acknowledged" }),
-  retried: Type.Integer({ description: "Attempts that failed and are followed by another" }),
+  accepted: Type.Integer({ description: "Accepted items, including replays" }),
+  delivered: Type.Integer({ description: "Delivered items; for a mailbox, acknowledged messages" }),
+  retried: Type.Integer({ description: "Failed attempts that are followed by a retry" }),
   failed: Type.Integer({ description: "Items whose last attempt failed" }),
   // A list of types instead of a union, because the serializer would try each member of a union for every point.
   latency_ms: Type.Unsafe<{ p50: number; p95: number; p99: number } | null>({
@@ -47,7 +49,7 @@ const activity = {
     properties: { p50: { type: "integer" }, p95: { type: "integer" }, p99: { type: "integer" } },
     required: ["p50", "p95", "p99"],
     description:
-      "From acceptance to the answer that made an item delivered, within some 5 %; null when none was delivered",
+      "Time from acceptance to the successful response, accurate to about 5 %; null if no item was delivered",
   }),
 };
 
@@ -57,7 +59,7 @@ export const Stats = Type.Object(
     to: Timestamp,
     step: Type.Integer({ description: "Seconds" }),
     points: Type.Array(Type.Object({ at: Timestamp, ...activity }), {
-      description: "One for each step in which something happened, named by its beginning",
+      description: "One point for each step with activity; `at` is the beginning of the step",
     }),
     totals: Type.Object(activity),
   },
@@ -66,10 +68,10 @@ export const Stats = Type.Object(
 
 const Circuit = oneOf(
   ["closed", "open", "half_open"],
-  "State of the circuit breaker. open: after repeated failures a node sends nothing for up to 30 s; half_open: one request probes the target",
+  "State of the circuit breaker. `open`: the target keeps failing, so a node sends nothing to it for up to 30 s. `half_open`: one request tests the target",
 );
 
-const onlySent = "Absent on mailboxes";
+const onlySent = "Absent for mailboxes";
 
 /** Maximum number of targets in one health list. */
 export const maxListed = 100;
@@ -77,7 +79,7 @@ export const maxListed = 100;
 export const HealthsQuery = Type.Object({
   ids: Type.String({
     maxLength: 33 * maxListed,
-    description: `Up to ${maxListed} ids of targets, separated by commas`,
+    description: `Ids of targets, separated by commas: up to ${maxListed}`,
     examples: ["019a4b6c7d8e7f0011223344556677ac,019a4b6c7d8e7f0011223344556677ad"],
   }),
 });
@@ -93,7 +95,7 @@ export const CommonHealth = Type.Object({
   failing_since: NullableTimestamp,
   success_rate_24h: nullable(
     Type.Number({ minimum: 0, maximum: 1 }),
-    "Share of successful attempts in the last 24 hours; null when there was no attempt",
+    "Share of the attempts in the last 24 hours that succeeded; null if there was no attempt",
   ),
 });
 
@@ -103,23 +105,25 @@ export const TargetHealth = Type.Object(
     ...Type.Partial(
       Type.Object({
         circuit: Circuit,
-        in_flight: Type.Integer({ description: `Items that nodes have leased. ${onlySent}` }),
+        in_flight: Type.Integer({
+          description: `Items that nodes have leased: they are being sent or about to be sent. ${onlySent}`,
+        }),
         due: Type.Integer({ description: `Items that are due and not sent yet. ${onlySent}` }),
         due_is_exact: Type.Boolean({
           description:
-            "False when more items wait than were counted. At least 2,500 are counted, and up to 64 times as many if they were accepted together. Also applies to the held items of a disabled target",
+            "False if `due` is only a lower bound (for a disabled target: `held`, too). Counting stops after 2,500 rows; a row has one item, or up to 64 items that were accepted together",
         }),
         oldest_due_at: NullableTimestamp,
         oldest_due_seconds: nullable(Type.Integer()),
         held: Type.Integer({ description: "Items that wait until the target is enabled" }),
-        ready: Type.Integer({ description: "For mailboxes, as in their stats" }),
+        ready: Type.Integer({ description: "For mailboxes only: as in the statistics of the mailbox" }),
         claimed: Type.Integer(),
         delayed: Type.Integer(),
         blocked: Type.Integer(),
         dead: Type.Integer(),
         counts_are_exact: Type.Boolean({
           description:
-            "For mailboxes, as in their stats, but counted over at most 1,000 messages that were claimed or released, and 2,500 dead ones",
+            "For mailboxes only: as in the statistics of the mailbox, but counting stops at 1,000 messages that were claimed or released, and at 2,500 dead messages",
         }),
         oldest_ready_seconds: nullable(Type.Integer()),
         accepted_per_minute: Type.Number(),
@@ -136,7 +140,7 @@ export const ListedHealth = Type.Object(
   {
     ...TargetHealth.properties,
     hours: Type.Array(Type.Object({ at: Timestamp, delivered: count, retried: count, failed: count }), {
-      description: "Attempts in each of the last 24 hours; hours without attempts are left out",
+      description: "Attempts in each of the last 24 hours; hours without attempts are omitted",
     }),
   },
   { title: "ListedHealth" },

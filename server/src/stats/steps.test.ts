@@ -25,7 +25,7 @@ describe("the range of statistics", () => {
     [{ from: now, to: now }, "from must be before to"],
     [{ from: now, to: now - 1 }, "from must be before to"],
     [{ from: now - 2 * day, step: 60 }, "step is too short"],
-    [{ from: now - 9 * day, to: now - 8 * day, step: 300 }, "step is too short for so long ago"],
+    [{ from: now - 9 * day, to: now - 8 * day, step: 300 }, "step is too short for this range"],
     [{ from: now, to: now + 4_000 * day }, "step is too short"],
     [{ from: 0, to: now }, "from is too long ago"],
   ] as const)("of %j is refused: %s", (asked, message) => {

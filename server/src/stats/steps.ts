@@ -51,13 +51,13 @@ export function rangeOf({ from, to, step }: Asked, nowSeconds: number): Range {
   if (points > maxPoints) {
     throw new ApiError(
       400,
-      `step is too short: the range has ${points} steps, and at most ${maxPoints} are answered`,
+      `step is too short: the range has ${points} steps, and at most ${maxPoints} are allowed`,
     );
   }
   if (nowSeconds - begin > keptSeconds(chosen)) {
     throw new ApiError(
       400,
-      `step is too short for so long ago: steps of ${chosen} s are kept for ${keptSeconds(chosen)} s`,
+      `step is too short for this range: steps of ${chosen} s are kept for ${keptSeconds(chosen)} s`,
     );
   }
   return range;

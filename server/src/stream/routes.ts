@@ -16,34 +16,34 @@ export interface StreamRouteDeps {
 
 const types: readonly ChangeType[] = ["item", "attempt", "target", "mailbox", "handoff"];
 
-const description = `Server-sent events of the organization, as they happen, within a second. Read it with fetch: \
+const description = `Sends the changes of the organization as server-sent events, within a second. Read the stream with fetch: \
 EventSource cannot send credentials.
 
-- \`item\` {id, target_id, event_type, status, created_at}: accepted; with the status CANCELED, canceled while it waited.
-- \`attempt\` {event_id, target_id, number, status_code, duration_ms, error, outcome, next_attempt_at}; outcome is \
-delivered, retrying or failed.
-- \`target\`, \`mailbox\` {id} and \`handoff\` {event_id, target_id}: something about it changed; read it.
-- \`summary\` {from, to, targets: [{target_id, accepted, delivered, retried, failed}]}: in place of items and attempts \
-when there are too many to tell each.
-- \`reset\` {reason}: something may have been missed; read again what you show.
-- \`end\` {reason}: stopping, come back; unauthorized, the credential was revoked.
+- \`item\` {id, target_id, event_type, status, created_at}: an item was accepted or, with the status CANCELED, was canceled while it waited.
+- \`attempt\` {event_id, target_id, number, status_code, duration_ms, error, outcome, next_attempt_at}: an attempt \
+ended. The outcome is delivered, retrying or failed.
+- \`target\`, \`mailbox\` {id} and \`handoff\` {event_id, target_id}: the object changed; read it again.
+- \`summary\` {from, to, targets: [{target_id, accepted, delivered, retried, failed}]}: sent instead of \
+\`item\` and \`attempt\` when there are too many of them.
+- \`reset\` {reason}: changes may have been missed; read again everything that you show.
+- \`end\` {reason}: the stream ends. stopping: the process stops, connect again. unauthorized: the credential was revoked.
 
-Changes are told at least once and may be told twice. A stream tells what happens and is no record: what counts is what \
-the other routes answer. Send the last \`id\` as Last-Event-ID to go on where a connection broke.`;
+Each change is sent at least once, and possibly twice. A stream is a notification and not a record: the responses of the \
+other routes are authoritative. To resume after a broken connection, send the last \`id\` as Last-Event-ID.`;
 
 export const streamRoute = route("openStream", "GET /api/v1/stream", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "Follow what happens, as server-sent events",
+  summary: "Open a stream of changes as server-sent events",
   description,
   query: Type.Object({
     types: Type.Optional(
-      Type.String({ description: `Only these types, separated by commas: ${types.join(", ")}` }),
+      Type.String({ description: `Only changes of these types, separated by commas: ${types.join(", ")}` }),
     ),
   }),
   headers: Type.Object({
     "last-event-id": Type.Optional(
       Type.String({
-        description: "The last id seen, to go on from there",
+        description: "The last id that the client received; the stream resumes after it",
         pattern: "^[0-9]{1,15}-[0-9a-f]{8}$",
       }),
     ),
@@ -51,7 +51,8 @@ export const streamRoute = route("openStream", "GET /api/v1/stream", {
   response: { 200: Type.String({ description: "text/event-stream" }) },
   async handle({ caller, query, request, reply }, deps) {
     const wanted = readTypes(query.types);
-    if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 1 });
+    if (deps.isStopping())
+      throw new ApiError(503, "the service is stopping: try again", { retryAfterSeconds: 1 });
     const { hub } = deps.streams;
     if (hub.isFull(caller.orgId)) {
       throw new ApiError(503, "too many streams are open", { retryAfterSeconds: 30 });
@@ -78,7 +79,7 @@ function readTypes(text: string | undefined): ChangeType[] {
   return text.split(",").map((name) => {
     const type = types.find((each) => each === name.trim());
     if (type === undefined) {
-      throw new ApiError(400, `types: "${name.slice(0, 40)}" is none of ${types.join(", ")}`);
+      throw new ApiError(400, `types: "${name.slice(0, 40)}" is not one of ${types.join(", ")}`);
     }
     return type;
   });
