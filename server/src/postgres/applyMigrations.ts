@@ -17,7 +17,7 @@ type AppliedMigration = Omit<Migration, "text">;
 /**
  * Applies the migrations that the database lacks, each in its own transaction with short lock timeouts. The caller holds the
  * migration lock. Migrations that this process does not know are accepted, unless one of them requires that they do.
- * @returns the names of the applied ones.
+ * @returns the names of the applied migrations.
  * @throws {SchemaError} when this process is too old for the database, a migration was edited, or one would take
  *   something away that a running process uses.
  */

@@ -64,7 +64,7 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
       const beforeMs = nowMs();
       const databaseMs = await readDatabaseMs(pool);
       const afterMs = nowMs();
-      // The database was asked at some moment between the two.
+      // The database read its clock at some moment between the two readings of this process.
       skewMs = Math.max(0, beforeMs - databaseMs) + Math.min(0, afterMs - databaseMs);
       say();
       return { earlierMs: Math.min(databaseMs, beforeMs), isApart: Math.abs(skewMs) > saidFromMs };

@@ -16,7 +16,7 @@ const firstDays = [2, 32];
  * Reads a page of tables that have a partition for each day. A statement plans and locks each partition that its range of ids
  * reaches, so the days where the page begins are read alone first. Most pages are full by then, and cost the same however many
  * days are stored.
- * @param read Reads the page within a range.
+ * @param read reads the page within a range.
  */
 export async function readFirstDays<Range extends PageRange, Row>(
   range: Range,

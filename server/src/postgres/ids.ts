@@ -41,7 +41,7 @@ function timeDigits(nowMs: number): string {
   return lastDigits;
 }
 
-/** A new id with a random bucket, for a record without a parent: an organization, a user, a key. */
+/** A new id with a random bucket, for a record that takes its bucket from no other: an organization, a user, a key. */
 export function newRootId(nowMs: number): string {
   randomRoot[0] = 0;
   randomFillSync(randomRoot);

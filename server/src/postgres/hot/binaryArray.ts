@@ -1,6 +1,10 @@
 /*
  * Arrays in PostgreSQL's binary wire format. The server parses this format 1.5 to 1.8 times as fast as the text format, and
  * payload bytes need no escaping.
+ *
+ * Layout (src/backend/utils/adt/arrayfuncs.c, array_recv): number of dimensions, has-null flag, element type, then length and
+ * lower bound of the dimension, then each element as its length and bytes; a null has length −1. Every function here takes at
+ * least one element, because a batch is never empty.
  */
 
 /** A parameter that knows its size and is written directly into the message that carries it. */

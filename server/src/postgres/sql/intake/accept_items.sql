@@ -2,8 +2,12 @@
 -- state and the target are read here, so that a deleted key, a suspended workspace or a disabled mailbox stops the very next
 -- item on every node. A disabled webhook or agent holds its items.
 --
+-- Pairs: each distinct (API key, target) of the batch. Items name their pair by its 1-based number.
+--
 -- Groups: items of one pair in one row of deliveries. Group g has the items in p_group_items after p_group_ends[g - 1] up to
 -- p_group_ends[g], as 1-based numbers in the order of the items' ids. Groups of mailbox items are ignored.
+--
+-- codes has one character per item, or is null when each was accepted:
 --   a accepted; an immediate item that is not for a mailbox is leased to the caller, which dispatches it from memory
 --   f filtered          accepted, but the target's event_types do not list it, or its filter does not match it
 --   r replayed          the same idempotency key and body as an earlier item; its id is in winners

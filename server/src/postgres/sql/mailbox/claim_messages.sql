@@ -4,7 +4,7 @@
 -- Returns one row for each claimed message. `head` has the common part of one request's messages, and is null when it equals
 -- that of the message before. A message whose event is gone has no payload. A row without an id has another outcome of a
 -- request (`head`), or the messages left in a mailbox (`rest`). A request without any row got nothing. One call claims at
--- most about 16 MiB of payloads in a mailbox (or one message). Callers repeat requests that got fewer messages than there
+-- most about 16 MiB of payloads in a mailbox (or one message). Callers repeat a request that got fewer messages than there
 -- are.
 --
 -- p_watermarks has a position for each request: as far as the caller knows, the mailbox has no ready message before it (0

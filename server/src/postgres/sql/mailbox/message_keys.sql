@@ -1,6 +1,10 @@
+-- Ordering keys. A transaction that chooses the next message of a key holds the key's advisory lock until its end, and reads
+-- the key's messages in a statement that began after it got the lock; so two transactions never choose from the same state.
+-- Claims only try to get the lock and skip a busy key: they never wait while they hold row locks.
+--
 -- Each statement that takes the lock also names the messages table (with bucket -1, which no row has), so that Citus executes
 -- it on the server that holds the mailbox's messages, wherever the function runs. The callers of these functions set planner
--- options, which these functions inherit.
+-- options, which the functions inherit.
 
 create function message_key_lock(p_mailbox uuid, p_key text)
 returns bigint
