@@ -6,10 +6,10 @@ import type { Receiver } from "./receiver.ts";
 import { everyAttempt } from "./everyAttempt.ts";
 import { hotRows } from "./storedItems.ts";
 
-/** Several retries: on a busy machine attempts reach their time limit. */
+/** Allows several retries: on a busy machine attempts reach their time limit. */
 const healLimitMs = 120_000;
 
-/** The conditions after every fault has healed. */
+/** Inputs of the checks after every fault has healed. */
 export interface Afterwards {
   pool: pg.Pool;
   load: Load;
@@ -17,8 +17,8 @@ export interface Afterwards {
 }
 
 /**
- * Waits until nothing is due or leased, and compares what senders were told, what is stored, what is charged and
- * what receivers got: the promises 1, 2, 3 and 8.
+ * Waits until nothing is due or leased, and compares the senders' answers, the stored data, the charged items and
+ * the receivers' requests: promises 1, 2, 3 and 8.
  */
 export async function expectNothingLost({ pool, load, receiver }: Afterwards): Promise<void> {
   await until(
@@ -38,13 +38,13 @@ export async function expectNothingLost({ pool, load, receiver }: Afterwards): P
   expect([...delivered.difference(stored)], "delivered, and not stored").toEqual([]);
   expect(await chargedItems(pool), "items charged").toBe(stored.size);
 
-  // Each keyed item is one item, and every one without a key that was acknowledged is its own.
+  // Each idempotency key is one item, and each acknowledged item without a key is a separate one.
   const keyed = load.sent.filter(
     ({ idempotencyKey, id }) => idempotencyKey !== undefined && id !== undefined,
   );
   expect(new Set(keyed.map(({ id }) => id)).size).toBe(keyed.length);
   expect(acknowledged.size).toBe(load.acknowledged().length);
-  // Items without an acknowledged answer may be stored, once each: the answer was lost, not the item.
+  // Items without an answer may be stored, at most once each: the answer may have been lost after the commit.
   const unanswered = load.sent.filter(({ id }) => id === undefined).length;
   const largest = Math.max(1, ...load.sent.map(({ itemIds }) => itemIds?.length ?? 1));
   expect(stored.size).toBeLessThanOrEqual(acknowledged.size + unanswered * largest);
@@ -52,7 +52,7 @@ export async function expectNothingLost({ pool, load, receiver }: Afterwards): P
   await expectAttemptsMatch(pool, stored.size);
 }
 
-/** A publication is all of its items, or was never there. */
+/** A publication has all of its items or none. */
 async function expectPublicationsWhole(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ torn: number }>(
     `select count(*) as torn
@@ -73,7 +73,7 @@ async function storedIds(pool: pg.Pool): Promise<Set<string>> {
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The sum of the ledger, folded or not. */
+/** Sum of the usage ledger, folded or not. */
 async function chargedItems(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ items: number }>(
     `select (
@@ -83,7 +83,10 @@ async function chargedItems(pool: pg.Pool): Promise<number> {
   return rows[0]!.items;
 }
 
-/** Each stored item has exactly one attempt on record that delivered it, and its attempts are numbered from 1. */
+/**
+ * Expects that each stored item has exactly one recorded attempt that delivered it, and that its attempts are
+ * numbered from 1.
+ */
 async function expectAttemptsMatch(pool: pg.Pool, stored: number): Promise<void> {
   const { rows } = await pool.query<{ delivered: number; items: number; misnumbered: number }>(
     `select

@@ -5,7 +5,7 @@ import { until } from "./until.ts";
 type Caller = Pick<ServiceProcess, "call">;
 type Key = Pick<Account, "api_key">;
 
-/** The outcome of a handoff, for its owner. */
+/** The handoff as its owner sees it. */
 export interface HandoffView {
   task_id: string | null;
   context_id: string | null;
@@ -25,7 +25,7 @@ export interface HandedOver {
   handoff: HandoffView | null;
 }
 
-/** Asks for an a2a target; `fields` as the interface has them. */
+/** Requests the creation of an a2a target; `fields` are named as in the interface. */
 export function requestAgentTarget(
   service: Caller,
   account: Key,
@@ -37,7 +37,7 @@ export function requestAgentTarget(
   });
 }
 
-/** Makes an a2a target, and gives its id. */
+/** Creates an a2a target, and returns its id. */
 export async function createAgentTarget(
   service: Caller,
   account: Key,
@@ -49,14 +49,14 @@ export async function createAgentTarget(
   return answer.body.id as string;
 }
 
-/** An event of an a2a target with its attempts and its handoff. */
+/** Reads an event of an a2a target with its attempts and its handoff. */
 export async function readHandedOver(service: Caller, account: Key, id: string): Promise<HandedOver> {
   const answer = await service.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
   if (answer.status !== 200) throw new Error(`event: ${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body as HandedOver;
 }
 
-/** Waits until an event is as `isWanted` says. */
+/** Waits until `isWanted` accepts an event. */
 export function untilHandedOver(
   service: Caller,
   account: Key,
@@ -66,7 +66,7 @@ export function untilHandedOver(
   return until(() => readHandedOver(service, account, id), isWanted, 60_000);
 }
 
-/** Waits until an item was handed over and the work has ended, both written down. */
+/** Waits until an item was handed over and its task has ended, and both are recorded. */
 export function untilEnded(
   service: Caller,
   account: Key,

@@ -29,7 +29,10 @@ export async function entries(
   return body.entries;
 }
 
-/** Entries about nobody's organization, such as that of an unknown address, with these columns: no route shows them. */
+/**
+ * Entries that belong to no organization, such as a login with an unknown address, with these columns; no route
+ * shows them.
+ */
 export async function entriesOfNobody(pool: pg.Pool, columns: Columns): Promise<Record<string, unknown>[]> {
   const { condition, values } = rowsWhere(columns);
   const { rows } = await pool.query(
@@ -39,13 +42,13 @@ export async function entriesOfNobody(pool: pg.Pool, columns: Columns): Promise<
   return rows;
 }
 
-/** Every entry of every organization and of nobody, with all that is in it, as text. */
+/** Every entry of the audit log with all its fields, as text. */
 export async function everyEntry(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<{ text: string }>("select to_jsonb(a)::text as text from audit_log a");
   return rows.map(({ text }) => text).join("\n");
 }
 
-/** Lets every further entry with this value fail, as a full disk would. */
+/** Makes every further entry with this value fail, as a full disk would. */
 export async function refuseEntries(
   pool: pg.Pool,
   column: { actor_name: string } | { org_id: string },
@@ -61,10 +64,10 @@ export async function refuseEntries(
   );
 }
 
-/** An address that is a secret. */
+/** A URL that contains secrets. */
 export const secretUrl = "https://127.0.0.1:9/services/T0KEN-IN-PATH?signature=TOKEN-IN-QUERY";
 
-/** Makes a webhook target with that address, and gives its id. */
+/** Creates a webhook target with that URL, and returns its id. */
 export async function createSecretWebhook(node: Caller, account: Account): Promise<string> {
   const { status, body } = await node.call("POST", "/api/v1/targets", {
     key: account.api_key,

@@ -1,16 +1,19 @@
 import { once, EventEmitter } from "node:events";
 import type { ServiceProcess } from "./serviceProcess.ts";
 
-/** A load balancer before several processes: each request goes to the next one (round robin). */
+/** A load balancer in front of several processes: each request goes to the next process (round robin). */
 export interface Balancer {
   add(service: ServiceProcess): void;
-  /** Sends it nothing more; resolves once what it has is answered. */
+  /** Sends the process no further requests; resolves once its current ones are answered. */
   remove(service: ServiceProcess): Promise<void>;
-  /** Resolves to the parsed answer of status 200 or 202; undefined for any other, which is a problem. */
+  /**
+   * Resolves to the parsed answer of status 200 or 202; undefined for any other status, which is added to
+   * `problems`.
+   */
   post(path: string, key: string, body: unknown, headers?: Record<string, string>): Promise<unknown>;
-  /** How many requests the process has answered with 200 or 202. */
+  /** Number of requests that the process has answered with 200 or 202. */
   served(service: ServiceProcess): number;
-  /** Answers that must not be, and connections that broke, as the client saw them. */
+  /** Unexpected answers and broken connections, as the client saw them. */
   problems: string[];
 }
 

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { bundlePrograms, root, serviceEntries, unbundledPackages } from "../../scripts/bundlePrograms.ts";
 
-/** The service, and the programs that tests run beside it: tests start several hundred processes. */
+/** The service, and the programs that tests run beside it: bundled because tests start several hundred processes. */
 const entries = [
   ...serviceEntries,
   "server/test/support/agent/agentMain.ts",
@@ -10,12 +10,12 @@ const entries = [
   "server/test/support/stripeStandIn/main.ts",
   "bench/src/budget/budgetProgram.ts",
 ];
-/** A test watches that the log's library is not loaded. */
+/** Not bundled, because a test checks that the log's library is not loaded. */
 const external = [...unbundledPackages, /^pino$/];
 
 /**
- * Bundles the programs into a folder of this run's own; for all projects once. Gives back what removes it.
- * `POSTRIDER_TEST_SOURCES=1` has tests run the sources, for stack traces and profiles that name them.
+ * Bundles the programs into a folder of this run, once for all projects. Returns a function that removes the
+ * folder. With `POSTRIDER_TEST_SOURCES=1` tests run the sources, for stack traces and profiles that name them.
  */
 export async function setup(): Promise<() => Promise<void>> {
   if (process.env["TEST_PROGRAMS"] !== undefined || process.env["POSTRIDER_TEST_SOURCES"] === "1")
@@ -23,10 +23,10 @@ export async function setup(): Promise<() => Promise<void>> {
   const cache = join(root, "node_modules/.cache");
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "programs-"));
-  // Some programs run as another user.
+  // Some programs run as another user, who must be able to enter the folder.
   await chmod(folder, 0o755);
   await bundlePrograms({ entries, external, folder });
-  // Workers and the processes that they start inherit it.
+  // Inherited by the workers and the processes that they start.
   process.env["TEST_PROGRAMS"] = folder;
   return () => rm(folder, { recursive: true, force: true });
 }

@@ -1,10 +1,10 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 
-/** Serves whatever a test wants to be an agent card. */
+/** Serves the agent card that a test chooses. */
 export interface CardServer {
   url: string;
   origin: string;
-  /** The answer; a complete card unless set. */
+  /** Sends the answer; by default a complete card. */
   answer: (response: ServerResponse, headers: IncomingHttpHeaders) => void;
   /** The headers of each request for the card. */
   reads: IncomingHttpHeaders[];

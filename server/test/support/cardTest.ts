@@ -4,7 +4,7 @@ import { answerJson } from "./cardServer.ts";
 import { file, loopbackTargets, sharedNodeTest } from "./fixtures.ts";
 import type { Answer } from "./testNode.ts";
 
-/** Tests of agents whose cards the test serves. */
+/** Fixtures for tests of agents whose cards the test serves. */
 export const cardTest = sharedNodeTest(loopbackTargets)
   .extend(
     "create",

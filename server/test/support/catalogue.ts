@@ -1,6 +1,6 @@
 import { signUp } from "./testNode.ts";
 
-/** Somebody with an organization of their own, and with a catalogue of these types. */
+/** Creates an organization with a catalogue of these types. */
 export async function organization(node: Parameters<typeof signUp>[0], types: readonly string[]) {
   const { api_key: key } = await signUp(node);
   const call = (method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object | string) =>

@@ -14,8 +14,9 @@ import { countSessions } from "./heldLocks.ts";
 const silent = { onError: () => undefined };
 
 /**
- * Each test has a `database` of Citus with cells on the coordinator alone, a `command` that runs there, and `kill`, which ends one with
- * SIGKILL once it has said something, or something is true, and its sessions are gone.
+ * Each test has a Citus `database` with cells on the coordinator only, a `command` that runs there, and `kill`,
+ * which ends a command by SIGKILL once it has written a text or a condition is true, and resolves when its
+ * sessions are gone.
  */
 export function cellsOnCoordinatorTest() {
   return stageTest
@@ -64,7 +65,7 @@ function environmentOf({ url }: TestDatabase): Record<string, string> {
   return { ...switches, DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: someKey };
 }
 
-/** An account whose items are in a cell: accounts get one by chance. */
+/** Creates an account whose items are in a cell: the cell of an account is random. */
 export async function accountIn(node: TestNode, cell: number): Promise<Account> {
   for (;;) {
     const account = await signUp(node);

@@ -2,7 +2,7 @@ import pg from "pg";
 import { distribute } from "../../src/postgres/placement/distribute.ts";
 import { until } from "./until.ts";
 
-/** The coordinator of a Citus cluster, whose workers its database knows; undefined where the run has none. */
+/** URL of the coordinator of a Citus cluster, whose workers its database knows; undefined when the run has none. */
 export const citusUrl = process.env["TEST_CITUS_URL"] || undefined;
 
 interface Server {
@@ -10,7 +10,7 @@ interface Server {
   port: number;
 }
 
-/** Places the cells of a new database on the workers, in a session of its own and without progress reports. */
+/** Places the cells of a new database on the workers, in a separate session and without progress reports. */
 export async function distributeCells(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
@@ -21,7 +21,7 @@ export async function distributeCells(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** Creates a database on every node, from a template that each of them has. */
+/** Creates a database on every node, from a template that exists on each of them. */
 export async function createOnNodes(name: string, template: string): Promise<void> {
   await onNodesUnlessUsed(template, (client) =>
     client.query(`create database ${name} template ${template} strategy file_copy`),
@@ -34,7 +34,10 @@ export async function dropOnNodes(name: string): Promise<void> {
 
 const objectInUse = "55006";
 
-/** Repeats a statement while sessions use the database, and ends these: Citus' own service connects again as often as it is ended. */
+/**
+ * Repeats a statement while sessions use the database, and ends those sessions: Citus' own service reconnects each
+ * time.
+ */
 async function onNodesUnlessUsed(
   database: string,
   run: (client: pg.Client) => Promise<unknown>,
@@ -59,7 +62,7 @@ function endSessions(client: pg.Client, database: string): Promise<unknown> {
   ]);
 }
 
-/** Gives the nodes' databases of this name the extension, and makes them a cluster of their own. */
+/** Installs the extension in the nodes' databases of this name, and joins them to a separate cluster. */
 export async function joinNodes(name: string): Promise<void> {
   const [coordinator, ...workers] = await nodes();
   for (const server of [coordinator!, ...workers])
@@ -70,7 +73,10 @@ export async function joinNodes(name: string): Promise<void> {
   });
 }
 
-/** Ends the connections to a database and lets nobody open another, so that it can be a template: Citus itself keeps one. */
+/**
+ * Ends the connections to a database and refuses new ones, so that it can be a template: Citus itself keeps a
+ * connection.
+ */
 export async function closeOnNodes(name: string): Promise<void> {
   for (const server of await nodes())
     await onServer(server, "postgres", async (client) => {
@@ -79,7 +85,7 @@ export async function closeOnNodes(name: string): Promise<void> {
     });
 }
 
-/** Moves a schema to another server, while nobody writes to it. @param url of the database on the coordinator. */
+/** Moves a schema to another server while nothing writes to it. @param url of the database on the coordinator. */
 export function moveSchema(url: string, schema: string, { host, port }: Server): Promise<unknown> {
   return withClient(new pg.Client({ connectionString: url }), (client) =>
     client.query("select citus_schema_move($1::regnamespace, $2, $3, 'block_writes')", [schema, host, port]),
@@ -88,7 +94,7 @@ export function moveSchema(url: string, schema: string, { host, port }: Server):
 
 let known: Promise<Server[]> | undefined;
 
-/** The coordinator first. */
+/** The nodes, the coordinator first. */
 function nodes(): Promise<Server[]> {
   return (known ??= withClient(new pg.Client({ connectionString: citusUrl! }), async (client) => {
     const { rows } = await client.query<Server>(

@@ -2,12 +2,13 @@ import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 
 const memory = "/dev/shm";
-/** Several times the rows of the largest test. */
+/** Several times the size of the largest test's rows. */
 const neededBytes = 6 * 2 ** 30;
 
 /**
- * Where tests put database clusters: in memory where the system offers room for it. On a disk, a database that is cloned takes
- * a second and a cluster five, thirty times as long; what tests prove about processes that are killed is the same in both.
+ * Folder for the tests' database clusters: in memory if the system has enough space there. On a disk, cloning a
+ * database takes a second and creating a cluster five, thirty times as long; tests of killed processes prove the
+ * same in both.
  */
 export function clusterFolder(): string {
   try {

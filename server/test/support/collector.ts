@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { until } from "./until.ts";
 
-/** A span as it arrived, with its attributes by name. */
+/** A received span, with its attributes by name. */
 export interface CollectedSpan {
   traceId: string;
   spanId: string;
@@ -18,23 +18,23 @@ export interface CollectedSpan {
 
 export interface CollectedMetric {
   name: string;
-  /** The data points by what they are: `sum`, `gauge` or `histogram`. */
+  /** The data points under their kind: `sum`, `gauge` or `histogram`. */
   [kind: string]: unknown;
 }
 
-/** A collector's OTLP/HTTP port, in JSON: the real protocol, kept in memory. */
+/** A collector that speaks OTLP/HTTP in JSON and keeps the data in memory. */
 export interface Collector {
-  /** The settings of a service that sends here soon. */
+  /** Settings of a service that exports to this collector at short intervals. */
   env: Record<string, string>;
   spans: CollectedSpan[];
   metrics: CollectedMetric[];
-  /** The `service.instance.id` of each that sent metrics; undefined for one without. */
+  /** The `service.instance.id` of each sender of metrics; undefined for a sender without one. */
   instances: Set<unknown>;
-  /** How many requests there were so far. */
+  /** Number of requests so far. */
   requests(): number;
   /** Everything that arrived, as text. */
   text(): string;
-  /** The spans of one trace that `isWanted` is about, once there are `count`. */
+  /** Resolves to the spans for which `isWanted` is true, once there are `count` of them. */
   arrivals(count: number, isWanted: (span: CollectedSpan) => boolean): Promise<CollectedSpan[]>;
   stop(): Promise<void>;
 }
@@ -46,7 +46,7 @@ interface Attribute {
 
 const arrivalLimitMs = 60_000;
 
-/** The behaviour of a collector: accepts, never answers, or refuses for now. */
+/** Behaviour of a collector: it accepts, never answers, or answers 503. */
 export type CollectorMood = "well" | "hanging" | "unavailable";
 
 export async function startCollector(mood: CollectorMood = "well"): Promise<Collector> {
@@ -108,7 +108,7 @@ export async function startCollector(mood: CollectorMood = "well"): Promise<Coll
   };
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- as it arrived
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON as received
 function readSpan(span: any, service: string): CollectedSpan {
   const { traceId, spanId, parentSpanId = "", name, kind, links = [], attributes, status } = span;
   return {

@@ -6,24 +6,24 @@ import { loadConfig } from "../../src/config/config.ts";
 import { type OpenApiDocument, openApiDocument, templatePath } from "../../src/http/openapi.ts";
 import type { JsonSchema } from "../../src/http/openapiSchemas.ts";
 
-/** An answer of the service, and which route gave it. */
+/** An answer of the service, and the route that gave it. */
 export interface GivenAnswer {
   method: string;
-  /** The path as the OpenAPI document writes it; undefined when no route took the request. */
+  /** The path as written in the OpenAPI document; undefined when no route handled the request. */
   path: string | undefined;
   status: number;
   headers: Record<string, unknown>;
   text: string;
 }
 
-/** The OpenAPI document of the code as it is. */
+/** The OpenAPI document of the current code. */
 export const openApi: OpenApiDocument = openApiDocument(
   interfaceRoutes({ config: loadConfig({}) } as AppDeps),
 );
 
 /**
- * The way in which an answer breaks the OpenAPI document, or undefined. It is stricter than the document in two ways: objects
- * may have no field that their schema does not declare, and an answer of 500 is always wrong.
+ * Returns how an answer violates the OpenAPI document, or undefined. The check is stricter than the document in
+ * two ways: objects may have no field that their schema does not declare, and an answer of 500 is always wrong.
  */
 export function contractProblem(answer: GivenAnswer): string | undefined {
   const { method, path, status, text } = answer;
@@ -44,10 +44,10 @@ export function contractProblem(answer: GivenAnswer): string | undefined {
   );
 }
 
-/** Refusals that no route is asked about. */
+/** Refusals of HTTP itself, before a route is chosen. */
 const ofTheProtocol = [501, 505];
 
-/** The path of the document that a request's path belongs to, the literal one before the one with parameters. */
+/** The path in the document that a request's path belongs to; a literal path precedes one with parameters. */
 export function documentedPath(path: string): string | undefined {
   const pathname = path.split("?", 1)[0]!;
   if (openApi.paths[pathname] !== undefined) return pathname;
@@ -59,7 +59,7 @@ const pathPatterns = Object.keys(openApi.paths).map((path): [RegExp, string] => 
   path,
 ]);
 
-/** Checks every answer of an app that is not listening yet; what is wrong is added to the returned list. */
+/** Checks every answer of an app that is not listening yet; problems are added to the returned list. */
 export function watchContract(app: FastifyInstance): string[] {
   const problems: string[] = [];
   app.addHook("onSend", async (request, reply, payload) => {
@@ -88,7 +88,7 @@ function commonProblem(what: string, { path, status, headers, text }: GivenAnswe
   if (status === 429 && !/^[1-9]\d*$/.test(String(headers["retry-after"])))
     return `${what} without Retry-After`;
   const body = JSON.parse(text) as Record<string, unknown>;
-  // The schema of /mcp's refusals is checked with its document.
+  // The schema of /mcp's refusals is checked together with its document.
   if (path === "/mcp" && body["jsonrpc"] === "2.0") return undefined;
   const isError = Object.keys(body).join() === "error" && typeof body["error"] === "string";
   return isError ? undefined : `${what} with a body other than {"error": string}: ${text}`;
@@ -135,7 +135,7 @@ function bodyProblem(
   return problem && `${what} with a body unlike its schema: ${problem}: ${text}`;
 }
 
-/** The difference of a value from a schema of the document, or undefined. */
+/** Returns how a value violates a schema of the document, or undefined. */
 export function schemaProblem(schema: JsonSchema, value: unknown): string | undefined {
   const validate = validator(schema);
   if (validate(value)) return undefined;
@@ -156,7 +156,7 @@ function validator(schema: JsonSchema): ValidateFunction {
   return validate;
 }
 
-/** The schema with every object closed to undeclared fields, and its references leading to the document. */
+/** The schema with undeclared fields forbidden in every object, and its references resolved in the document. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (schema === null || typeof schema !== "object") return schema;

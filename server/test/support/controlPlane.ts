@@ -15,7 +15,7 @@ const tables = {
   event_types: "org_id = $1",
 };
 
-/** Everything of the control plane that belongs to an organization, secrets included, to compare it with what was there before. */
+/** All control plane rows of an organization, secrets included, for a comparison with earlier ones. */
 export async function contentsOf(pool: pg.Pool, orgId: string): Promise<unknown> {
   const parts = await Promise.all(
     Object.entries(tables).map(async ([table, condition]) => {

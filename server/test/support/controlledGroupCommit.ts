@@ -6,7 +6,7 @@ interface Run {
   fail: (error: Error) => void;
 }
 
-/** A group commit whose batches end when the test says so. */
+/** A group commit whose batches end when the test decides. */
 export function controlled(options: Partial<GroupCommitOptions<number, number>> = {}): {
   commits: GroupCommit<number, number>;
   runs: Run[];
@@ -34,7 +34,7 @@ export function controlled(options: Partial<GroupCommitOptions<number, number>> 
   };
 }
 
-/** Lets everything run that waits for no timer. */
+/** Resolves after everything that waits for no timer has run. */
 export async function afterImmediates(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -14,11 +14,11 @@ import { startService, type ServiceProcess } from "./serviceProcess.ts";
 import { type Account, signUp } from "./testNode.ts";
 import { clusterFolder } from "./clusterFolder.ts";
 
-/** A service with its own database, and the ways in which a machine can end its processes. */
+/** A service with its own database that `crash` can kill. */
 interface Mortal {
-  /** The service that runs now; another process after each of its deaths. */
+  /** The running service; a new process after each crash. */
   service(): ServiceProcess;
-  /** Ends something without warning, chosen by chance, and brings back what does not come back by itself. */
+  /** Kills something without warning, chosen at random, and restarts what does not restart by itself. */
   crash(random: Random): Promise<string>;
 }
 
@@ -32,7 +32,7 @@ async function startMortal(dataDir: string, env: Record<string, string>): Promis
     try {
       process.kill(Number(record.split("\n")[0]), "SIGKILL");
     } catch (error) {
-      // It died with an earlier crash and is being restarted.
+      // The process died in an earlier crash and is being restarted.
       if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
     }
   }
@@ -53,13 +53,14 @@ async function startMortal(dataDir: string, env: Record<string, string>): Promis
 }
 
 /**
- * Kills the service and its database again and again under load, and compares afterwards what was promised with what
- * came of it. @returns what was killed, in order.
+ * Kills the service and its database repeatedly under load, and then checks the promises.
+ * @returns what was killed, in order.
  */
 export async function surviveCrashes({ seed, rounds }: { seed: number; rounds: number }): Promise<string[]> {
   const random = createRandom(seed);
   const dataDir = mkdtempSync(join(clusterFolder(), "postrider-crashes-"));
-  // The receiver draws as often as it is asked; from the same numbers, the crashes would follow the machine's speed.
+  // The receiver has a random source of its own: with a shared one, the crashes would depend on the machine's
+  // speed.
   const receiver = await startReceiver(unreliable(createRandom(seed + 1_000_000)));
   const mortal = await startMortal(dataDir, { POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" });
   try {
@@ -93,7 +94,7 @@ export async function surviveCrashes({ seed, rounds }: { seed: number; rounds: n
   }
 }
 
-/** A receiver of whose answers some get lost and some are failures, so that always something waits for a retry. */
+/** A receiver that loses some answers and fails some requests, so that items always wait for a retry. */
 export function unreliable(random: Random): AnswerTo {
   return (received, response) => {
     const luck = random.integer(1, 20);
@@ -105,7 +106,7 @@ export function unreliable(random: Random): AnswerTo {
 
 const soonAgain = { retry_interval_seconds: 1, max_retries: 50 };
 
-/** Targets that try again soon, and for longer than any fault lasts. */
+/** Creates targets with a short retry interval, and retries that last longer than any fault. */
 export async function retryingTargets(
   service: ServiceProcess,
   account: Account,
@@ -119,7 +120,7 @@ export async function retryingTargets(
   return targets.map(({ id }) => id);
 }
 
-/** A customer with three such targets. @returns its uid. */
+/** Creates a customer with three such targets. @returns its uid. */
 async function customerWithTargets(
   service: ServiceProcess,
   account: Account,
@@ -133,7 +134,7 @@ async function customerWithTargets(
   return uid;
 }
 
-/** Each crash comes after some more items were acknowledged; after the last, some more are. */
+/** Crashes after some items were acknowledged, repeatedly; some more are acknowledged after the last crash. */
 async function crashUnderLoad(
   mortal: Mortal,
   load: Load,

@@ -10,20 +10,20 @@ import { cellCount } from "./plain.ts";
 
 export interface TestDatabase {
   connection: DatabaseConnection;
-  /** The same as a URL, for DATABASE_URL of a started service. */
+  /** The connection as a URL, for DATABASE_URL of a started service. */
   url: string;
-  /** Ends every connection to it and removes it. */
+  /** Ends every connection to the database and drops it. */
   drop: () => Promise<void>;
 }
 
 const templateLockKey = 7_281_934_002;
 
-/** A database with the current schema, cloned from the run's template. For one test file each. */
+/** Creates a database with the current schema, cloned from the run's template; each test file needs its own. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   return clone(await ensureTemplate());
 }
 
-/** A database without a schema, for tests of migrations. */
+/** Creates a database without a schema, for tests of migrations. */
 export async function createEmptyTestDatabase(encoding = "UTF8"): Promise<TestDatabase> {
   return clone("template0", `encoding '${encoding}'`);
 }
@@ -37,7 +37,7 @@ async function clone(template: string, options = ""): Promise<TestDatabase> {
     await createOnNodes(name, template);
     return { connection, url, drop: () => dropOnNodes(name) };
   }
-  // Copying files takes a quarter of the processor time of writing a thousand small relations to the log.
+  // Copying files takes a quarter of the CPU time of logging a thousand small relations.
   await administer((client) =>
     client.query(`create database ${name} template ${template} strategy file_copy ${options}`),
   );
@@ -51,7 +51,7 @@ async function clone(template: string, options = ""): Promise<TestDatabase> {
   };
 }
 
-/** Made by whichever worker comes first, under a lock; the others find it whole, because it is renamed last. */
+/** The first worker creates the template under a lock. It is renamed last, so that other workers find it complete. */
 async function ensureTemplate(): Promise<string> {
   const { prefix } = inject("postgres");
   const template = cellCount === 1 ? `${prefix}_template` : `${prefix}_template_${cellCount}`;
@@ -75,7 +75,7 @@ async function ensureTemplate(): Promise<string> {
   return template;
 }
 
-/** A broken one is not found again: its name belongs to one run. */
+/** A half-made template is not reused, because its name belongs to one run. */
 async function makeCitusTemplate(template: string): Promise<void> {
   await createOnNodes(template, "template0");
   await joinNodes(template);
@@ -91,10 +91,10 @@ async function makeCitusTemplate(template: string): Promise<void> {
   await closeOnNodes(template);
 }
 
-/** The schema in which tests see the rows of all cells; undefined where there is one. */
+/** The schema in which tests see the rows of all cells; undefined with one cell. */
 export const shownSchema = cellCount === 1 ? undefined : "all_cells";
 
-/** Views that have the names of the cells' tables, for tests that look at rows. */
+/** Creates views with the names of the cells' tables, for tests that read rows. */
 export async function showAllCells(pool: pg.Pool): Promise<void> {
   const views = tablesOfCells.map((table) => {
     const rows = cellSchemas(cellCount).map((schema) => `select * from ${schema}.${table}`);

@@ -1,14 +1,17 @@
 import { databaseCommands } from "../../src/process/databaseCommands.ts";
 import { exitCodeOf } from "../../src/runtime/commandError.ts";
 
-/** The result of a database command; `err` is its output, with the error at the end. */
+/** The result of a database command; `err` is its error output, with the error at the end. */
 export interface Ended {
   code: number | null;
   out: string;
   err: string;
 }
 
-/** Runs a command to its end within this process: starting one for each takes too long. `said` gets each line at once. */
+/**
+ * Runs a command to its end within this process, because starting a process for each takes too long. `said`
+ * receives each line at once.
+ */
 export async function runDatabaseCommand(
   args: readonly string[],
   env: Record<string, string>,

@@ -1,6 +1,6 @@
 import pg from "pg";
 
-/** Sets defaults of the pool's database, for sessions that begin from now on. */
+/** Sets defaults of the pool's database for new sessions. */
 export async function setDefaults(pool: pg.Pool, settings: Record<string, string>): Promise<void> {
   const { rows } = await pool.query<{ name: string }>("select current_database() as name");
   const database = pg.escapeIdentifier(rows[0]!.name);
@@ -8,7 +8,7 @@ export async function setDefaults(pool: pg.Pool, settings: Record<string, string
     await pool.query(`alter database ${database} set ${name} to ${quoted(name, value)}`);
 }
 
-/** `datestyle` is a list, whose words are not quoted together. */
+/** `datestyle` is a list, whose words must not be quoted together. */
 function quoted(name: string, value: string): string {
   return name === "datestyle" ? value : pg.escapeLiteral(value);
 }

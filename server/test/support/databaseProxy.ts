@@ -2,22 +2,24 @@ import { connect, createServer, type Socket } from "node:net";
 import type { TestDatabase } from "./database.ts";
 import { readyWatcher } from "./postgresAnswer.ts";
 
-/** Stands between a service and its database, and loses what a network loses. */
+/** A proxy between a service and its database that can lose data as a network does. */
 export interface DatabaseProxy {
   /** DATABASE_URL of a service behind the proxy. */
   url: string;
   /**
-   * Lets the next call of a prepared statement reach the database and be committed, and breaks the connection in
-   * place of the answer. Resolves once that has happened.
+   * Lets the next call of a prepared statement reach the database and commit, and then breaks the connection
+   * instead of forwarding the answer. Resolves once that has happened.
    */
   swallowAnswerOf(statement: string): Promise<void>;
-  /** Resolves when a client sends this, which stays on its way: from then on the proxy is frozen. */
+  /** Resolves when a client sends this text, which is not forwarded: from then on the proxy is frozen. */
   freezeAt(text: string): Promise<void>;
   /** Breaks every connection at once. */
   sever(): void;
-  /** While false, new connections are refused and those there are stay as they are. */
+  /** While false, new connections are refused and existing ones are kept. */
   accepts: boolean;
-  /** While true, connections are taken and nothing comes through, in either direction; it comes when it thaws. */
+  /**
+   * While true, connections are accepted and nothing is forwarded in either direction; it is forwarded afterwards.
+   */
   frozen: boolean;
   stop(): Promise<void>;
 }

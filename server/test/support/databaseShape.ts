@@ -3,15 +3,18 @@ import { cellSchemaPattern } from "../../src/postgres/cells.ts";
 import { functionSchemaPattern } from "../../src/postgres/functionSchema.ts";
 
 /**
- * Everything that PostgreSQL's catalogue knows of a database's tables, indexes, constraints, sequences and functions, a line each, in
- * order. Without what extensions brought.
+ * The tables, indexes, constraints, sequences and functions of a database from PostgreSQL's catalogue, one line
+ * each, sorted; without those of extensions.
  */
 export async function shapeOfDatabase(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ line: string }>(text, [cellSchemaPattern, functionSchemaPattern]);
   return rows.map(({ line }) => line);
 }
 
-/** The same without the partitions of days that an earlier shape does not have: midnight may have passed since. */
+/**
+ * The shape of a database without the partitions of days that an earlier shape lacks: midnight may have passed
+ * since.
+ */
 export async function shapeOfDays(pool: pg.Pool, earlier: readonly string[]): Promise<string[]> {
   const known = new Set(earlier.flatMap(daysOf));
   return (await shapeOfDatabase(pool)).filter((line) => daysOf(line).every((day) => known.has(day)));

@@ -21,12 +21,12 @@ let lastToken = 0;
 
 type Outcome = 1 | 2 | 3;
 
-/** The calls of one node's delivery, without the node: an organization with two targets, and what it does with items. */
+/** The calls of one node's delivery, without the node, for an organization with two targets. */
 export interface Player {
   pool: pg.Pool;
   targets: [string, string];
   item: (targetId: string, atMs?: number) => NewItem;
-  /** Accepts items as one batch; gives those that are leased to the caller. */
+  /** Accepts items as one batch; returns those leased to the caller. */
   accept: (items: NewItem[], isImmediate: (item: NewItem) => boolean) => Promise<Delivery[]>;
   claim: (isWide: boolean, limit: number) => Promise<Delivery[]>;
   finish: (deliveries: readonly Delivery[], outcomes: readonly Outcome[]) => Promise<boolean[]>;
@@ -115,7 +115,7 @@ export async function storedRows(pool: pg.Pool): Promise<StoredRow[]> {
   return rows;
 }
 
-/** Due items by id: attempts so far, and the lease. */
+/** Due items by id, with their number of attempts and their lease token. */
 type Due = Map<string, { attempts: number; token: number | null }>;
 
 /** The expected contents of the database. */
@@ -124,7 +124,7 @@ export interface Holdings {
   attempts: number;
 }
 
-/** @throws When an item is in two rows, or a row is not in order. */
+/** @throws when an item is in two rows, or a row is inconsistent. */
 export async function holdingsOf(pool: pg.Pool): Promise<Holdings> {
   const due: Due = new Map();
   for (const row of await storedRows(pool)) {
@@ -151,7 +151,7 @@ export type Step =
 
 const every = fc.integer({ min: 1, max: 4 });
 
-/** Anything that may happen to items between their acceptance and their end. */
+/** Any step that can happen to items between their acceptance and their end. */
 export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant("accept" as const),
@@ -174,19 +174,19 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
   fc.constant<Step>({ do: "lapse" }),
 );
 
-/** Does what a step says, and follows what the database should hold afterwards. */
+/** Runs steps, and computes the expected contents of the database after each. */
 export class DeliveryModel {
   readonly #player: Player;
   readonly expected: Holdings = { due: new Map(), attempts: 0 };
   #held: Delivery[] = [];
-  /** Held once, by someone whose lease has ended. */
+  /** Deliveries whose lease has ended. */
   readonly #stale: Delivery[] = [];
 
   constructor(player: Player) {
     this.#player = player;
   }
 
-  /** @throws When a call answers what it must not. */
+  /** @throws when a call has a wrong result. */
   async run(step: Step): Promise<void> {
     switch (step.do) {
       case "accept":
@@ -217,7 +217,7 @@ export class DeliveryModel {
     const claimed = await this.#player.claim(wide, limit);
     for (const target of this.#player.targets) {
       const count = claimed.filter(({ targetId }) => targetId === target).length;
-      // Wide targets get whole rows, which may be 63 more.
+      // A claim for wide targets gets whole rows, which may exceed the limit by 63.
       assert.ok(count <= limit + (wide ? 63 : 0), "a claim keeps to its limit");
     }
     const isAnyDue = [...this.expected.due.values()].some(({ token }) => token === null);
@@ -240,7 +240,7 @@ export class DeliveryModel {
     this.#stale.push(...taken);
   }
 
-  /** Beside what is still held, as when the answer to a first call was lost. */
+  /** Together with current deliveries, as when the answer to a first call was lost. */
   async #finishAgain(every: number): Promise<void> {
     const held = this.#take(2);
     const mixed = [...held, ...this.#stale.filter((_delivery, index) => index % every === 0)];
@@ -285,7 +285,7 @@ export class DeliveryModel {
     for (const { eventId, attempts } of items) this.expected.due.set(eventId, { attempts, token: null });
   }
 
-  /** Some of what is held: every `every`th. */
+  /** Takes every `every`th of the held deliveries. */
   #take(every: number): Delivery[] {
     const taken = this.#held.filter((_delivery, index) => index % every === 0);
     this.#held = this.#held.filter((_delivery, index) => index % every !== 0);

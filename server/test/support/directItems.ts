@@ -2,9 +2,9 @@ import type { Delivery } from "../../src/items/delivery.ts";
 import type { NewItem } from "../../src/items/item.ts";
 import { bucketOf, newId } from "../../src/postgres/ids.ts";
 
-/* Items and attempts as the statements of a node take them. */
+/* Items and attempts in the form that a node's statements take. */
 
-/** An item for acceptance, with nothing but what each item has. */
+/** An item for acceptance, with only the required fields. */
 export function newItem(key: string, targetId: string, atMs = Date.now()): NewItem {
   return {
     id: newId(bucketOf(targetId), atMs),
@@ -21,7 +21,7 @@ export function newItem(key: string, targetId: string, atMs = Date.now()): NewIt
   };
 }
 
-/** An attempt for `finishDeliveries`: 1 delivered, 2 to be tried again at once, 3 failed for good. */
+/** An attempt for `finishDeliveries`: 1 delivered, 2 to be retried at once, 3 failed permanently. */
 export function attemptOf({ eventId, rowId, leaseToken }: Delivery, outcome: 1 | 2 | 3) {
   return {
     eventId,

@@ -6,25 +6,26 @@ import { newItem } from "./directItems.ts";
 import { storeApiKey, storeOrganization, storeTarget } from "./storedItems.ts";
 
 /*
- * Messages of mailboxes as a node's statements put and claim them, for tests that choose the session and its clock.
+ * Messages of mailboxes, stored and claimed by a node's statements, for tests that choose the session and its
+ * clock.
  */
 
 const apiKey = `ak_live_${"c".repeat(64)}`;
 
 export interface NewMessage {
   mailbox: string;
-  /** The ordering key. */
+  /** Ordering key. */
   key?: string;
 }
 
-/** Stores an organization whose mailboxes take and give messages here. @returns what makes a mailbox, and gives its id. */
+/** Stores an organization for mailboxes. @returns a function that creates a mailbox and returns its id. */
 export async function storeMailboxes(pool: pg.Pool): Promise<() => Promise<string>> {
   const orgId = await storeOrganization(pool);
   await storeApiKey(pool, orgId, apiKey);
   return () => storeTarget(pool, orgId, { kind: "mailbox" });
 }
 
-/** Accepts messages in one batch; their ids, in order. */
+/** Accepts messages in one batch; returns their ids, in order. */
 export async function putMessages(pool: pg.Pool, messages: readonly NewMessage[]): Promise<string[]> {
   const items = messages.map(({ mailbox, key }) => ({
     ...newItem(apiKey, mailbox),
@@ -37,7 +38,7 @@ export async function putMessages(pool: pg.Pool, messages: readonly NewMessage[]
   return items.map(({ id }) => id);
 }
 
-/** A node that claims with watermarks of its own, by the monotonic clock `nowMs`. */
+/** A node that claims with its own watermarks, at the monotonic time `nowMs`. */
 export class ClaimingNode {
   readonly #watermarks: Watermarks;
   nowMs = 0;
@@ -46,7 +47,7 @@ export class ClaimingNode {
     this.#watermarks = createWatermarks(() => this.nowMs);
   }
 
-  /** Claims through a session; the ids. */
+  /** Claims through a session; returns the ids. */
   async claim(pool: pg.Pool, mailboxId: string, max: number): Promise<string[]> {
     const deps: ClaimDeps = { pool, retentionMs: 604_800_000, onKeyUsed: () => undefined };
     const request = { key: apiKey, mailboxId, max, leaseMs: 43_200_000, claimId: null };

@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 export const root = join(import.meta.dirname, "../../..");
 
 /**
- * A block of shell commands in a page. The words after `sh` say how the test treats it:
- * `run`: it is run; `run once-delivered`: when the event `$ID` has been delivered; `run stream`: for two seconds;
+ * A block of shell commands in a page. The words after `sh` say how the test treats it: `run`: it is run; `run
+ * once-delivered`: it is run when the event `$ID` has been delivered; `run stream`: it is run for two seconds;
  * `gate`: continuous integration runs it; `skip: …`: the reason why it cannot be run here.
  */
 export interface DocumentedBlock {
@@ -28,20 +28,23 @@ export async function blocksOf(page: string): Promise<DocumentedBlock[]> {
   }));
 }
 
-/** The reader's values for the names on the pages. */
+/** The values that a reader would have for the names on the pages. */
 export interface Surroundings {
   env: Record<string, string>;
-  /** Text of the pages, such as `localhost:8080`, and what it is here. */
+  /** Texts of the pages, such as `localhost:8080`, and their replacements here. */
   replaced: Record<string, string>;
 }
 
 const limitMs = 60_000;
 
-/** Runs a page's blocks in one shell, from top to bottom. @returns what it wrote; rejects when a command fails, with the block's line. */
+/**
+ * Runs a page's blocks in one shell, from top to bottom.
+ * @returns the output; rejects when a command fails, with the block's line.
+ */
 export async function runBlocks(blocks: DocumentedBlock[], { env, replaced }: Surroundings): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), "postrider-pages-"));
   try {
-    // An answer of 400 or more ends the shell, as a reader would stop there.
+    // A status of 400 or more ends the shell, because a reader would stop there.
     await writeFile(join(home, ".curlrc"), "fail-with-body\nsilent\nshow-error\n");
     const script = ["set -euo pipefail", ...blocks.map((block) => shellOf(block, replaced))].join("\n");
     const { stdout } = await promisify(execFile)("bash", ["-c", script], {
@@ -59,7 +62,7 @@ function shellOf({ page, line, mark, text }: DocumentedBlock, replaced: Record<s
   const here = Object.entries(replaced).reduce((said, [from, to]) => said.replaceAll(from, to), text);
   const head = `echo "${page}:${line}" >&2`;
   if (mark === "run once-delivered") return `${head}\n${untilDelivered(replaced)}\n${here}`;
-  // 28 is curl's word for a time that is over: a stream has no end of its own.
+  // 28 is curl's exit code for a timeout: a stream does not end by itself.
   if (mark === "run stream") {
     return `${head}\n{ ${here.trim().replace("curl ", "curl --max-time 2 ")}\n} || [ $? = 28 ]`;
   }

@@ -1,8 +1,8 @@
 import { createInterface } from "node:readline";
 import { startEmbedded } from "../../src/postgres/embedded/startEmbedded.ts";
 
-// A process that is nothing but a service's embedded database: it tells on its standard output, a JSON object
-// per line, what happens, and stops when its standard input says "stop" or a signal asks for it.
+// A process that runs only a service's embedded database: it reports events on its standard output, one JSON
+// object per line, and stops at the line "stop" on its standard input or at a signal.
 const tell = (event: Record<string, unknown>): void =>
   void process.stdout.write(`${JSON.stringify(event)}\n`);
 
@@ -19,7 +19,7 @@ try {
   const stop = async (): Promise<void> => {
     await database.stop();
     tell({ event: "stopped" });
-    // Nothing of the database may keep the process alive.
+    // The database must not keep the process alive.
     process.stdin.destroy();
   };
   process.once("SIGTERM", () => void stop());

@@ -17,11 +17,14 @@ export interface ToldEvent {
 export interface EmbeddedProcess {
   pid: number;
   told: ToldEvent[];
-  /** The first such event told after the given number of events; fails after a minute, or when the process ends. */
+  /**
+   * Resolves to the first such event after the given number of events; rejects after a minute, or when the process
+   * ends.
+   */
   next: (event: ToldEvent["event"] | ToldEvent["event"][], after?: number) => Promise<ToldEvent>;
   say: (line: string) => void;
   kill: (signal: NodeJS.Signals) => void;
-  /** The process's end. */
+  /** Resolves when the process ends. */
   ended: Promise<void>;
 }
 
@@ -64,7 +67,7 @@ export function runEmbedded(
   };
 }
 
-/** Runs statements on the database, over a connection of their own. */
+/** Runs statements on the database, on a new connection. */
 export async function query(connection: ServerConnection | undefined, sql: string): Promise<unknown[]> {
   const client = new pg.Client(connection);
   client.on("error", () => undefined);
@@ -77,7 +80,7 @@ export async function query(connection: ServerConnection | undefined, sql: strin
   }
 }
 
-/** Whether a process runs; one that has ended and waits to be collected does not. */
+/** Whether a process runs; a zombie process does not. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -88,7 +91,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Processes whose command line has the text; Linux only. */
+/** Processes whose command line contains the text; Linux only. */
 export function processesSaying(text: string): number[] {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))

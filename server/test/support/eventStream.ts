@@ -5,7 +5,7 @@ import { until } from "./until.ts";
 export interface Told {
   id: string | undefined;
   event: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert the content
   data: any;
 }
 
@@ -13,17 +13,17 @@ export interface Told {
 export interface EventStream {
   status: number;
   headers: IncomingMessage["headers"];
-  /** Everything so far. */
+  /** All events so far. */
   told: Told[];
   /** The last id seen, of an event or of a comment. */
   lastId: () => string;
-  /** Resolves with the first event so far, or to come, that is wanted. */
+  /** Resolves to the first past or future event that is wanted. */
   next: (isWanted: (told: Told) => boolean) => Promise<Told>;
   hasEnded: () => boolean;
   close: () => void;
 }
 
-/** Opens `/api/v1/stream` of a listening node; resolves when its first bytes have come. */
+/** Opens `/api/v1/stream` of a listening node; resolves when its first bytes have arrived. */
 export async function openEventStream(
   baseUrl: string,
   headers: Record<string, string>,

@@ -1,4 +1,4 @@
-/** Every attempt on record, wherever it is recorded, as the SQL of a subquery with the columns of `attempts`. */
+/** SQL of a subquery with every recorded attempt, alone or grouped, with the columns of `attempts`. */
 export const everyAttempt = `(
   select event_id, target_id, org_id, number, outcome, status_code, duration_ms, attempted_at, error, response_body
   from attempts

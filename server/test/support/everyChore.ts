@@ -7,7 +7,7 @@ import { neverQuiet } from "../../src/runtime/quiet.ts";
 import { allChores } from "../../src/process/chores.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 
-/** Runs every chore of maintenance once, as a process would whose clock is `skewMs` ahead of the database's. */
+/** Runs every chore once, as a process would whose clock is `skewMs` ahead of the database's. */
 export async function runEveryChore(pool: pg.Pool, skewMs: number): Promise<void> {
   const nowMs = (): number => Date.now() + skewMs;
   const log = createLog("silent");

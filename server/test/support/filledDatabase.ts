@@ -12,31 +12,31 @@ export interface FilledOrganization {
   account: Account;
   /** A webhook whose receiver answers 200. */
   webhook: string;
-  /** Disabled; its item is held. */
+  /** A disabled webhook with a held item. */
   held: { target: string; item: string };
-  /** A request of an item with an idempotency key. */
+  /** The request of an item with an idempotency key. */
   keyed: { path: string; headers: Record<string, string>; body: object; id: string };
   mailbox: {
     id: string;
-    /** Not claimed yet, in their order. */
+    /** Unread messages, in order. */
     unread: string[];
-    /** Under a lease. */
+    /** A claimed message. */
     claimed: { id: string; claim_token: string };
-    /** The request that claimed it, and what it was answered. */
+    /** The request that claimed it, and its answer. */
     claim: { headers: Record<string, string>; messages: unknown };
-    /** Acknowledged, and rejected. */
+    /** An acknowledged message, and a rejected one. */
     ended: string[];
   };
   customer: string;
   publication: string;
-  /** Everything that a client may read of it. */
+  /** The paths that a client can read of the organization. */
   paths: string[];
 }
 
-/** Where the receiver answers 503. */
+/** Path at which the receiver answers 503. */
 export const failingPath = "/failing";
 
-/** Gives an organization items in every state, and all that goes with them. */
+/** Fills an organization with items in every state, and all related data. */
 export async function fillOrganization(
   node: TestNode,
   receiver: Receiver,
@@ -119,7 +119,7 @@ function untilAllDelivered(call: Call, publication: string): Promise<Answer> {
   );
 }
 
-/** Both end before it resolves. */
+/** Resolves when the replay and the erasure have ended. */
 async function replayAndErase(
   call: Call,
   correlationId: string,
@@ -174,7 +174,10 @@ function bodyOf({ status, body }: Answer, wanted: number): Answer["body"] {
   return body;
 }
 
-/** A target with items that wait, and a row in each table that {@link fillOrganization} leaves empty, at once or after a while. */
+/**
+ * Stores a target with waiting items, and a row in each table that {@link fillOrganization} leaves empty at once
+ * or later.
+ */
 export async function storeTheRest(pool: pg.Pool, orgId: string, targetId: string): Promise<void> {
   await storeDueItems(pool, { orgId, targetId, count: 3 });
   const bucket = bucketOf(targetId);
@@ -211,7 +214,7 @@ export async function storeTheRest(pool: pg.Pool, orgId: string, targetId: strin
     target_header_sets: { number: 1, headers: "{}" },
     activity_steps: { scope_id: targetId, step: 60, latency_ranges: [1], latency_counts: [1] },
     usage_totals: { period: 202_001, items: 7 },
-    // Some may remain until a chore deletes them.
+    // A chore may delete some of these rows.
     usage_records: { period: 202_001, items: 1 },
     mailbox_activity: { minute: 5 },
     target_activity: {},
@@ -233,7 +236,7 @@ export async function storeTheRest(pool: pg.Pool, orgId: string, targetId: strin
   }
 }
 
-/** All rows of the cells' tables in a schema, by table, in any order. */
+/** All rows of the cells' tables in a schema, by table, unordered. */
 export async function rowsOf(pool: pg.Pool, schema: string): Promise<Map<string, StoredRow[]>> {
   const found = new Map<string, StoredRow[]>();
   for (const table of tablesOfCells) {
@@ -248,7 +251,7 @@ export async function rowsOf(pool: pg.Pool, schema: string): Promise<Map<string,
   return found;
 }
 
-/** As JSON; ids with dashes. */
+/** A row as JSON; ids have dashes. */
 export interface StoredRow {
   org_id?: string;
   bucket?: number;

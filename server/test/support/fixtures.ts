@@ -26,22 +26,24 @@ import { createTestNode, signUp, type TestNode } from "./testNode.ts";
 import { workspaceOf } from "./workspace.ts";
 
 /*
- * Fixtures by name: `const it = nodeTest(); it("…", async ({ node, account }) => …)`. A fixture is created when a test first
- * names it, and ended in reverse order: at the end of the file, or of the test where its comment says so. Each extension of
- * `it` creates its own fixtures, so a file has one extension, and uses its hooks: `it.beforeAll(…)`.
+ * Fixtures by name: `const it = nodeTest(); it("…", async ({ node, account }) => …)`. A fixture is created when a
+ * test first names it, and ended in reverse order: at the end of the file, or of the test when its comment says
+ * so. Each extension of `it` creates its own fixtures, so a file has one extension, and uses its hooks:
+ * `it.beforeAll(…)`.
  */
 
-/** Made once a file. */
+/** Created once per file. */
 export const file = { scope: "file" } as const;
 
-/** Connections to a test's database; `size` at most. */
+/** Connections to a test's database, at most `size`. */
 export function testPool({ connection }: TestDatabase, size: number): pg.Pool {
   return createPool({ connection, size, isPlain, schema: shownSchema, onError: () => undefined });
 }
 
 /**
- * A `database` of the file's own, a `pool` of `poolSize` connections to it, a `proxy` in front of it, and what the service
- * talks to: a `receiver` that answers 200, an `agent`, the payment processor's `standIn`, and for each test a server of `cards`.
+ * A `database` for the file, a `pool` of `poolSize` connections to it, a `proxy` in front of it, and the service's
+ * peers: a `receiver` that answers 200, an `agent`, the payment processor's `standIn`, and for each test a server
+ * of `cards`.
  * @param shared for a database that other files use as well; see `sharedServices.ts`.
  */
 export function databaseTest({ poolSize = 2, shared }: DatabaseOptions = {}) {
@@ -61,35 +63,38 @@ export function databaseTest({ poolSize = 2, shared }: DatabaseOptions = {}) {
     .extend("standIn", file, ({}, { onCleanup }) => stopping(onCleanup, startStandIn()));
 }
 
-/** Settings of a node or a process under which it may deliver to loopback over plain HTTP. */
+/** Settings that allow deliveries to loopback over plain HTTP. */
 export const loopbackTargets = {
   POSTRIDER_ALLOW_HTTP_TARGETS: "true",
   POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8",
 };
 
 /**
- * A `node` with these settings and its `url`, more of them on the same database (`other`, or `newNode` with settings beside
- * those), and somebody who is signed up: the `account`, and of its `workspace` what tests use most. Each test has a workspace
- * of its `own`, too. Settings that depend on another fixture go into `settings`.
+ * A `node` with these settings and its `url`, more nodes on the same database (`other`, or `newNode` with further
+ * settings), and a signed-up `account` with its `workspace`, whose most used functions are fixtures as well. Each
+ * test has a workspace of its `own`, too. Settings that depend on another fixture go into `settings`.
  */
 export function nodeTest(settings: Settings = {}) {
   return nodesWith(restingNode(settings));
 }
 
-/** The same with nodes that dispatch and maintain, as their roles say, and may deliver to loopback. */
+/** Fixtures of `nodeTest` with nodes that dispatch and maintain, as their roles say, and may deliver to loopback. */
 export function startedNodeTest(settings: Settings = {}) {
   return nodesWith(startedNode(settings));
 }
 
 /**
- * The same with a `node` that other files use as well, before and after, on a database that is theirs, too: for tests that look
- * at nothing but organizations of their own, and stop nothing but nodes of their own.
+ * Fixtures of `nodeTest` with a `node` and a database that other files use as well, before and after: for tests
+ * that read only their own organizations, and stop only their own nodes.
  */
 export function sharedNodeTest(settings: Settings = {}) {
   return nodesWith(restingNode(settings), () => sharedNode(settings));
 }
 
-/** The same with a node that dispatches and maintains. Items that a file leaves waiting are removed before the next file. */
+/**
+ * Fixtures of `sharedNodeTest` with a node that dispatches and maintains. Items that a file leaves waiting are
+ * removed before the next file.
+ */
 export function sharedStartedNodeTest() {
   return nodesWith(startedNode({}), sharedStartedNode);
 }
@@ -142,14 +147,17 @@ function nodesWith(
 }
 
 /**
- * A `service` of its own process with these settings, more on the same database (`other`, or `newService` with settings
- * beside those), and an `account` with its `workspace`, as `nodeTest` has them, and a `target` of it at the receiver.
+ * A `service` process with these settings, more on the same database (`other`, or `newService` with further
+ * settings), an `account` with its `workspace` as in `nodeTest`, and its `target` at the receiver.
  */
 export function serviceTest(settings: Settings = {}) {
   return servicesWith(settings);
 }
 
-/** The same with a `service` of the usual settings that other files use as well, as those of `sharedNodeTest` use a node. */
+/**
+ * Fixtures of `serviceTest` with a `service` of the default settings that other files use as well, under the
+ * conditions of `sharedNodeTest`.
+ */
 export function sharedServiceTest() {
   return servicesWith({}, sharedService);
 }
@@ -184,12 +192,14 @@ function servicesWith(settings: Settings, shared?: () => Promise<SharedService>)
     .extend("folder", async ({}, { onCleanup }) => newFolder(onCleanup));
 }
 
-/** Each test has a `database` without a schema, and a `pool` of connections to it: for tests of what makes schemas. */
+/** Each test has a `database` without a schema, and a `pool` of connections to it: for tests that create schemas. */
 export const emptyDatabaseTest = test
   .extend("database", ({}, { onCleanup }) => dropping(onCleanup, createEmptyTestDatabase()))
   .extend("pool", ({ database }, { onCleanup }) => newPool(onCleanup, database, 2));
 
-/** Each test has a `database`, a `pool`, a `receiver` and, by `start`, services of its own; they are killed at its end. */
+/**
+ * Each test has its own `database`, `pool`, `receiver` and, through `start`, services; they are killed at its end.
+ */
 export const stageTest = test
   .extend("database", ({}, { onCleanup }) => dropping(onCleanup, createTestDatabase()))
   .extend("pool", ({ database }, { onCleanup }) => newPool(onCleanup, database, 2))
@@ -203,7 +213,10 @@ export const stageTest = test
   .extend("newAgent", async ({}, { onCleanup }) => newAgents(onCleanup))
   .extend("folder", async ({}, { onCleanup }) => newFolder(onCleanup));
 
-/** Each test also has a `service` with these settings, more of them by `again`, an `account`, and a `target` at the receiver. */
+/**
+ * Each test also has a `service` with these settings, further ones through `again`, an `account`, and a `target`
+ * at the receiver.
+ */
 export function stagedTest(settings: Settings = {}) {
   return stageTest
     .extend(
@@ -227,21 +240,21 @@ interface DatabaseOptions {
 type Settings = Record<string, string>;
 type OnCleanup = (cleanUp: () => Promise<void>) => void;
 
-/** A database that is dropped in the end. */
+/** A database that is dropped at the end. */
 async function dropping(onCleanup: OnCleanup, creating: Promise<TestDatabase>): Promise<TestDatabase> {
   const database = await creating;
   onCleanup(() => inTime(database.drop()));
   return database;
 }
 
-/** Connections that end before their database does. */
+/** A pool that is ended before its database is dropped. */
 function newPool(onCleanup: OnCleanup, database: TestDatabase, size: number): pg.Pool {
   const pool = testPool(database, size);
   onCleanup(() => inTime(pool.end()));
   return pool;
 }
 
-/** A part with a start and a stop. */
+/** A part that is stopped at the end. */
 async function stopping<T extends { stop(): Promise<void> }>(
   onCleanup: OnCleanup,
   starting: Promise<T>,
@@ -252,8 +265,8 @@ async function stopping<T extends { stop(): Promise<void> }>(
 }
 
 /**
- * Vitest sets no limit to clean-ups, and one that hangs keeps the whole run from ending: a pool ends only when each connection was
- * given back, which a failed test may not have done.
+ * Vitest has no time limit for clean-ups, and one that hangs keeps the whole run from ending: a pool ends only
+ * when each connection was returned, which a failed test may not have done.
  */
 async function inTime(ending: Promise<unknown>): Promise<void> {
   const limit = new AbortController();
@@ -262,7 +275,7 @@ async function inTime(ending: Promise<unknown>): Promise<void> {
   if (late) throw new Error("a fixture of this file does not end");
 }
 
-/** Starts services, which are killed in the end. */
+/** Starts services, which are killed at the end. */
 function services(onCleanup: OnCleanup): (env: Settings, databaseUrl: string) => Promise<ServiceProcess> {
   const started: ServiceProcess[] = [];
   onCleanup(async () => {
@@ -276,7 +289,7 @@ function services(onCleanup: OnCleanup): (env: Settings, databaseUrl: string) =>
   };
 }
 
-/** Starts agents of a test; they end with it. */
+/** Starts agents for a test, which end with it. */
 function newAgents(onCleanup: OnCleanup): (options?: AgentOptions) => Promise<Agent> {
   const agents: Agent[] = [];
   onCleanup(async () => {
@@ -292,7 +305,7 @@ function newAgents(onCleanup: OnCleanup): (options?: AgentOptions) => Promise<Ag
   };
 }
 
-/** A folder that is removed with all that is in it. */
+/** A folder that is removed with its content at the end. */
 async function newFolder(onCleanup: OnCleanup): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "postrider-test-folder-"));
   onCleanup(() => rm(folder, { recursive: true, force: true }));

@@ -1,14 +1,14 @@
 import { createServer } from "node:net";
 
 /**
- * Ports that are given away here: below those that systems give to whoever names none (from 32768 on Linux, from 49152
- * elsewhere), so that nobody else takes one between its choice and its use, nor while its server is down.
+ * The range of the ports below: lower than the operating system's ephemeral ports (from 32768 on Linux, from 49152
+ * elsewhere), so that no other program gets a port between its choice and its use, or while its server is down.
  */
 const range = { first: 20_000, count: 10_000 };
-/** Each process of the tests begins elsewhere. */
+/** Each process of the tests begins at another port. */
 let next = (process.pid * 25) % range.count;
 
-/** A port on the loopback address on which nobody listens, until the caller does. */
+/** Returns a port on the loopback address on which nothing listens. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < range.count; tries++) {
     const port = range.first + next;

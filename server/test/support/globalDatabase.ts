@@ -16,13 +16,13 @@ declare module "vitest" {
 }
 
 export interface ProvidedPostgres {
-  /** To a database that a superuser may create others from. */
+  /** Connection of a superuser who may create databases. */
   connection: DatabaseConnection;
-  /** Begins the name of every database of this run. */
+  /** Prefix of the name of every database of this run. */
   prefix: string;
 }
 
-/** Durability is for the tests that start their own server; these need speed. */
+/** Fast instead of durable: tests of durability start their own server. */
 const fastSettings = {
   fsync: "off",
   synchronous_commit: "off",
@@ -30,14 +30,14 @@ const fastSettings = {
   max_connections: "200",
   shared_buffers: "128MB",
   autovacuum_naptime: "1min",
-  // Nobody reads its log again, and it may lie in memory.
+  // Nothing reads the write-ahead log again, and it may be in memory.
   wal_level: "minimal",
   max_wal_senders: "0",
   min_wal_size: "64MB",
   max_wal_size: "512MB",
 };
 
-/** Services of a run, shared by its projects; each project loads this module again. */
+/** Servers of a run, shared by its projects; each project loads this module again. */
 interface Started {
   starting: Promise<Running>;
   users: number;
@@ -51,8 +51,9 @@ interface Running {
 const run = globalThis as { postgresOfTests?: Started };
 
 /**
- * One PostgreSQL for the whole test run: TEST_DATABASE_URL, or an embedded one in a temporary directory, of the major version
- * that TEST_POSTGRES names. Gives back what ends it with its last project, which also drops the databases of the run.
+ * One PostgreSQL for the whole test run: TEST_DATABASE_URL, or an embedded one in a temporary directory, of the
+ * major version in TEST_POSTGRES. Returns a function that ends it with its last project, and drops the run's
+ * databases.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const started = (run.postgresOfTests ??= { starting: start(), users: 0 });

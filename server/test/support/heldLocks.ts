@@ -2,16 +2,19 @@ import pg from "pg";
 import { onTestFinished } from "vitest";
 import { type Columns, rowsWhere } from "./rowsWhere.ts";
 
-/* Locks and sessions, by which tests stop the service at a certain statement or cut it off. */
+/* Locks and sessions with which tests stop the service at a certain statement or disconnect it. */
 
-/** Keeps everybody else from a table until it is let go, or the test ends. @returns lets it go, if that has not been done. */
+/**
+ * Locks a table exclusively until it is released, or the test ends.
+ * @returns a function that releases the lock, if it is still held.
+ */
 export async function holdTable(pool: pg.Pool, table: string): Promise<() => Promise<void>> {
   const letGo = await hold(pool, `lock table ${table} in access exclusive mode`);
   onTestFinished(letGo);
   return letGo;
 }
 
-/** Keeps everybody else from writing to the rows with these columns, in the same way. */
+/** Locks the rows with these columns against writes, until they are released or the test ends. */
 export function holdRows(pool: pg.Pool, table: string, columns: Columns): Promise<() => Promise<void>> {
   const { condition, values } = rowsWhere(columns);
   return hold(pool, `select from ${table} where ${condition} for update`, values);
@@ -20,7 +23,8 @@ export function holdRows(pool: pg.Pool, table: string, columns: Columns): Promis
 async function hold(pool: pg.Pool, statement: string, values: unknown[] = []): Promise<() => Promise<void>> {
   const client = await pool.connect();
   let isHeld = true;
-  // The pool's sessions end after 15 s without a statement, which a slow machine needs for a start of the service.
+  // The pool's sessions would end after 15 s without a statement; a slow machine needs longer for a start of the
+  // service.
   await client.query("begin; set local idle_in_transaction_session_timeout = 0");
   await client.query(statement, values);
   return async () => {
@@ -31,12 +35,15 @@ async function hold(pool: pg.Pool, statement: string, values: unknown[] = []): P
   };
 }
 
-/** Keeps a transaction open that has read a table, so that nobody can change the table, until it is ended. */
+/**
+ * Keeps a transaction open that has read a table, so that the table's definition cannot change, until it is
+ * released.
+ */
 export function holdReading(pool: pg.Pool, table: string): Promise<() => Promise<void>> {
   return hold(pool, `select from ${table} limit 1`);
 }
 
-/** Whether a session waits to change a table that another one is using. */
+/** Whether a session waits for a lock to change a table. */
 export async function isLockAwaited(pool: pg.Pool, table: string): Promise<boolean> {
   const { rowCount } = await pool.query(
     `select
@@ -49,12 +56,12 @@ export async function isLockAwaited(pool: pg.Pool, table: string): Promise<boole
   return rowCount! > 0;
 }
 
-/** How many sessions of the database wait for a lock. */
+/** Number of the database's sessions that wait for a lock. */
 export function countLockWaits(pool: pg.Pool): Promise<number> {
   return countSessions(pool, "wait_event_type", "Lock");
 }
 
-/** How many sessions of the database have a value in a column of `pg_stat_activity`. */
+/** Number of the database's sessions with a value in a column of `pg_stat_activity`. */
 export async function countSessions(
   pool: pg.Pool,
   column: "wait_event_type" | "application_name",
@@ -70,7 +77,7 @@ export async function countSessions(
   return rows[0]!.count;
 }
 
-/** Keeps processes from bringing the schema up to date, as one that is at it does, until it is let go. */
+/** Holds the migration lock, as a migrating process does, until it is released. */
 export async function holdMigrations(url: string): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url });
   client.on("error", () => undefined);

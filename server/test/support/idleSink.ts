@@ -1,7 +1,7 @@
 import type { ItemSink } from "../../src/intake/dispatchAccepted.ts";
 import type { Changes } from "../../src/items/changes.ts";
 
-/** For parts that run without a stream. */
+/** For parts that run without the event stream. */
 export const noChanges: Changes = {
   isWatched: () => false,
   isTargetWatched: () => false,
@@ -9,7 +9,7 @@ export const noChanges: Changes = {
   publishTarget: () => undefined,
 };
 
-/** Does nothing with what was accepted, which waits in the database. */
+/** Ignores accepted items, which wait in the database. */
 export const idleSink: ItemSink = {
   dispatcher: {
     hasRoom: () => false,

@@ -7,8 +7,8 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
 
 /**
- * Unpacks a packed service in the folder `tree` where npm would, with links to the declared dependencies only, so that
- * an undeclared one is missed. Needs no registry. Resolves to the path of its command.
+ * Unpacks a packed service in the folder `tree` where npm would, with links to the declared dependencies only, so
+ * that an undeclared one is missing. Needs no registry. Resolves to the path of its command.
  */
 export async function installPackage(tarball: string, tree: string): Promise<string> {
   const installed = join(tree, "node_modules/postrider");

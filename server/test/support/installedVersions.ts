@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 const lockfile = new URL("../../../package-lock.json", import.meta.url);
 
-/** The versions of packages that the lockfile installs. @throws Error for a package that it does not know. */
+/** The versions of packages in the lockfile. @throws {Error} for a package that is not in it. */
 function installedVersions(names: readonly string[]): Record<string, string> {
   const { packages } = JSON.parse(readFileSync(lockfile, "utf8")) as {
     packages: Record<string, { version: string } | undefined>;
@@ -17,7 +17,7 @@ function installedVersions(names: readonly string[]): Record<string, string> {
   );
 }
 
-/** Fails once a package of the list is installed in another version than was last looked into. */
+/** Fails when a package of the list is installed in another version than the one last reviewed. */
 export function expectLookedInto(checkedVersions: Readonly<Record<string, string>>): void {
   expect(
     installedVersions(Object.keys(checkedVersions)),

@@ -8,7 +8,7 @@ export interface WebhookTarget {
   secret: string;
 }
 
-/** Makes a webhook target; `fields` beside its name and URL as the interface has them. */
+/** Creates a webhook target; `fields` are further fields of the interface. */
 export async function createWebhookTarget(
   service: Caller,
   account: Pick<Account, "api_key">,
@@ -23,7 +23,7 @@ export async function createWebhookTarget(
   return { id: answer.body.id, secret: answer.body.secret };
 }
 
-/** Makes a mailbox target, and gives its id. */
+/** Creates a mailbox target, and returns its id. */
 export async function createMailboxTarget(
   service: Caller,
   { api_key: key }: Pick<Account, "api_key">,
@@ -39,7 +39,7 @@ function idOf(thing: string, { status, body }: Answer, wanted: number): string {
   return body.id;
 }
 
-/** Sends an item that must be accepted, and gives its id. */
+/** Sends an item that must be accepted, and returns its id. */
 export async function sendItem(
   service: Caller,
   account: Pick<Account, "api_key">,
@@ -50,7 +50,7 @@ export async function sendItem(
   return idOf("item", answer, 202);
 }
 
-/** Sends `count` items, some at a time, and gives their ids. */
+/** Sends `count` items, several at a time, and returns their ids. */
 export async function sendItems(
   service: Caller,
   account: Pick<Account, "api_key">,
@@ -116,7 +116,7 @@ export async function listEvents(
   }
 }
 
-/** How many items the workspace is charged for in this month. */
+/** Number of items that the workspace is charged for in this month. */
 export async function acceptedEvents(service: Caller, account: Pick<Account, "api_key">): Promise<number> {
   const answer = await service.call("GET", "/api/v1/usage", { key: account.api_key });
   if (answer.status !== 200) throw new Error(`usage: ${answer.status} ${JSON.stringify(answer.body)}`);

@@ -1,6 +1,6 @@
 import type { ServiceProcess } from "./serviceProcess.ts";
 
-/** Everything that the service answers to `call` from now on, with its headers, in order. */
+/** Records everything that the service answers to `call` from now on, with headers, in order. */
 export function keepAnswers(service: ServiceProcess): string[] {
   const kept: string[] = [];
   const call = service.call.bind(service);

@@ -2,11 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ServiceProcess } from "./serviceProcess.ts";
 import type { Account } from "./testNode.ts";
 
-/** The outcome of an item, as its sender knows it. */
+/** An item and its outcome, as its sender knows it. */
 export interface Sent {
-  /** The id in the 202; undefined while nobody has said that it was accepted. */
+  /** The id in the 202 answer; undefined until the item is answered as accepted. */
   id?: string;
-  /** The items of a publication. */
+  /** Ids of a publication's items. */
   itemIds?: string[];
   idempotencyKey: string | undefined;
   targetId: string;
@@ -17,36 +17,36 @@ export interface Load {
   sent: Sent[];
   /** Ids of items answered with 202. */
   acknowledged(): string[];
-  /** Answers other than 202 and 503, which must not be: what the service said, by status. */
+  /** Unexpected answers (neither 202 nor 503), with status and message. */
   unexpected: string[];
-  /** Answers with 503. */
+  /** Number of answers with 503. */
   refusals(): number;
   stop(): Promise<void>;
 }
 
 export interface LoadOptions {
-  /** The receiver of the next request: asked for each request, because services come and go. */
+  /** The service for the next request; called for each request, because services start and end. */
   service: () => Pick<ServiceProcess, "url">;
   account: Pick<Account, "api_key">;
   targetIds: readonly string[];
   senders: number;
-  /** A customer to whom every fifth request publishes. */
+  /** Uid of a customer to whom every fifth request publishes. */
   customer?: string;
 }
 
-/** A publication is every so many-th request. */
+/** Every n-th request is a publication. */
 const publicationEvery = 5;
 
 /*
- * Between two attempts at an item, and between two items of a sender: a load that leaves the processor to what is killed and
- * started again meanwhile.
+ * Pauses between two attempts at an item, and between two items of a sender, milliseconds: a light load that
+ * leaves the CPU to the processes that are killed and restarted.
  */
 const retryPauseMs = 100;
 const pauseMs = 30;
 
 /**
- * Sends items for as long as it is not stopped, as a careful client does: every second item has an idempotency key
- * and is repeated until somebody answers 202; the others are sent once, whatever comes of them.
+ * Sends items until it is stopped, as a careful client does: every second item has an idempotency key and is
+ * repeated until it is answered with 202; the others are sent once, whatever the outcome.
  */
 export function startLoad({ service, account, targetIds, senders, customer }: LoadOptions): Load {
   const sent: Sent[] = [];
@@ -54,7 +54,7 @@ export function startLoad({ service, account, targetIds, senders, customer }: Lo
   let refused = 0;
   const stopping = new AbortController();
 
-  /** @returns whether the item is accepted; false when nobody can say. */
+  /** @returns whether the item is accepted; false when that is unknown. */
   async function attempt(item: Sent, number: number): Promise<boolean> {
     try {
       const isPublished = customer !== undefined && number % publicationEvery === 0;

@@ -5,16 +5,16 @@ import { buffer } from "node:stream/consumers";
 import PostalMime from "postal-mime";
 import { SMTPServer } from "smtp-server";
 
-/** A mail as it arrived. */
+/** A received mail. */
 export interface ReceivedMail {
-  /** The recipients of its envelope. */
+  /** Recipients of the envelope. */
   to: string[];
   sender: string | undefined;
   subject: string | undefined;
   text: string;
   html: string;
   headers: Record<string, string>;
-  /** Whether it came over TLS, and who had logged in. */
+  /** Whether it was sent over TLS, and the user of the login. */
   isEncrypted: boolean;
   user: string | undefined;
 }
@@ -22,26 +22,26 @@ export interface ReceivedMail {
 export interface MailServer {
   port: number;
   mails: ReceivedMail[];
-  /** How many clients have connected. */
+  /** Number of connected clients so far. */
   connections(): number;
   stop(): Promise<void>;
 }
 
 export interface MailServerOptions {
-  /** With the certificate of `certificates`, for `localhost`; `starttls` offers it, `off` does not. */
+  /** Uses the certificate in `certificates`, for `localhost`; `starttls` offers TLS, `off` does not. */
   encryption?: "tls" | "starttls" | "off";
-  /** The only login that is taken; without it clients send without one. */
+  /** The only accepted login; without it clients send without a login. */
   login?: { user: string; password: string };
-  /** Refuses each mail with an answer that repeats what was sent. */
+  /** Refuses each mail with an answer that repeats the sent text. */
   refuses?: boolean;
 }
 
 const certificates = new URL("certificates/", import.meta.url);
 
-/** A certificate that nobody knows who was not told (`NODE_EXTRA_CA_CERTS`). */
+/** A self-signed certificate, which clients trust only if they are told to (`NODE_EXTRA_CA_CERTS`). */
 export const mailCertificate = new URL("server.pem", certificates);
 
-/** A real mail server on loopback, which keeps what it gets. */
+/** A real mail server on loopback that keeps the mails it receives. */
 export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
   const { encryption = "off", login, refuses = false } = options;
   const mails: ReceivedMail[] = [];
@@ -84,7 +84,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
       callback();
     },
   });
-  // A client that refuses the certificate is an error of the connection.
+  // A client that refuses the certificate causes an error of the connection.
   server.on("error", () => undefined);
   const listener = server.listen(0, "127.0.0.1");
   await once(listener, "listening");
@@ -96,7 +96,7 @@ export async function startMailServer(options: MailServerOptions = {}): Promise<
   };
 }
 
-/** The token of a mail's link. @throws {Error} where there is none. */
+/** The token in the link of a mail. @throws {Error} when there is none. */
 export function tokenOf({ text }: Pick<ReceivedMail, "text">): string {
   const [, token] = /\/reset#token=(rst_[0-9a-f]{64})\s/.exec(text) ?? [];
   if (token === undefined) throw new Error(`no link in: ${text}`);

@@ -4,7 +4,7 @@ import { type Account, type Answer, type CallOptions, signUp, type TestNode } fr
 export interface TestMailbox {
   id: string;
   account: Account;
-  /** Accepts an item; its id. */
+  /** Sends an item that must be accepted; returns its id. */
   send(payload: unknown, headers?: Record<string, string>): Promise<string>;
   /** `POST /api/v1/mailboxes/:id/<verb>`. */
   post(verb: string, body?: unknown, options?: CallOptions): Promise<Answer>;
@@ -13,11 +13,11 @@ export interface TestMailbox {
   one(id: string, verb: "claim" | "ack", body?: unknown, key?: string): Promise<Answer>;
   read(id: string): Promise<Answer>;
   stats(): Promise<Record<string, number | null>>;
-  /** Another API key of the same workspace. */
+  /** Creates another API key of the same workspace. */
   newKey(): Promise<string>;
 }
 
-/** Makes a mailbox, in a new workspace unless told otherwise. */
+/** Creates a mailbox, in a new workspace unless one is given. */
 export async function createMailbox(
   node: TestNode,
   fields: Record<string, unknown> = {},

@@ -1,4 +1,4 @@
-/** One call of a consumer or producer with its answer, as its caller saw it. Moments by one monotonic clock. */
+/** One call of a consumer or producer with its answer, as its caller saw it. Times are of one monotonic clock. */
 export type Call = { startedAtMs: number; endedAtMs: number } & (
   | { kind: "send"; id: string; orderingKey: string | null }
   /** `claims` is null when the answer was lost. */
@@ -13,19 +13,22 @@ interface Claim {
   token: string;
   startedAtMs: number;
   endedAtMs: number;
-  /** From when until when the claim was active for certain, whenever the service did what between start and end of the calls. */
+  /**
+   * The interval in which the claim was certainly active, whenever between the start and the end of the calls the
+   * service acted.
+   */
   activeFromMs: number;
   activeUntilMs: number;
-  /** When it had lapsed for certain. */
+  /** The time after which the claim had certainly lapsed. */
   lapsedAtMs: number;
 }
 
 type Change = Extract<Call, { token: string }>;
 
 /**
- * Checks a history of one mailbox from the record of its calls alone, with leases of `leaseMs`. Says what is wrong
- * with it: claims that overlapped, stale holders that changed something, messages lost, acknowledged twice or
- * out of the order of their keys. Every message must have been read once after everything else.
+ * Checks the history of one mailbox from its recorded calls alone, with leases of `leaseMs`. Returns violations:
+ * overlapping claims, changes by stale holders, lost messages, messages acknowledged twice or out of the order of
+ * their keys. Every message must have been read once after all other calls.
  */
 export function violations(calls: readonly Call[], leaseMs: number): string[] {
   const changes = calls.filter((call): call is Change => "token" in call);
@@ -139,7 +142,7 @@ function ends(calls: readonly Call[], claims: readonly Claim[], changes: readonl
   });
 }
 
-/** Messages of a key are claimed one at a time, each after all that were sent before it had ended. */
+/** Messages of a key are claimed one at a time, each after all messages sent before it had ended. */
 function orderOfKeys(calls: readonly Call[], claims: readonly Claim[], changes: readonly Change[]): string[] {
   const sent = calls.filter((call) => call.kind === "send");
   const keys = new Map(sent.map((call) => [call.id, call.orderingKey]));

@@ -3,25 +3,28 @@ import { dayMs, ensurePartitions } from "../../src/postgres/partitions.ts";
 import { noQueryTimeoutMs } from "../../src/postgres/hot/queryLimit.ts";
 
 export interface ManyEvents {
-  /** An organization with most of the events, in webhook targets and mailboxes. */
+  /** The organization with most of the events, in webhook targets and mailboxes. */
   orgId: string;
   webhookId: string;
   mailboxId: string;
-  /** Given to one in a thousand of the events. */
+  /** The correlation id of one in a thousand events. */
   correlationId: string;
-  /** Older than half of the organization's events. */
+  /** Id of an event older than half of the organization's events. */
   middleId: string;
-  /** Another webhook of the organization, of which the newest nine of ten events wait and only older ones are delivered. */
+  /**
+   * Another webhook of the organization: the newest nine tenths of its events wait, and only older ones are
+   * delivered.
+   */
   lateWebhookId: string;
-  /** Given to one in five thousand of the events. */
+  /** The event type of one in five thousand events. */
   rareType: string;
 }
 
-/** How many days the events are spread over. */
+/** Number of days over which the events are spread. */
 const days = 9;
 
 /**
- * Stores events of every status as the service would have, spread evenly over nine days: five organizations with ten
+ * Stores events of every status as the service would, spread evenly over nine days: five organizations with ten
  * targets each, of which two are mailboxes; the first organization has most of the events.
  */
 export async function storeManyEvents(pool: pg.Pool, count: number): Promise<ManyEvents> {
@@ -30,7 +33,10 @@ export async function storeManyEvents(pool: pg.Pool, count: number): Promise<Man
   return fillPartitions(pool, count);
 }
 
-/** The same in partitions that are there, on the schema of an earlier version, too; by several sessions at once. */
+/**
+ * Stores the events in existing partitions, also with the schema of an earlier version; by several concurrent
+ * sessions.
+ */
 export async function fillPartitions(pool: pg.Pool, count: number, sessions = 1): Promise<ManyEvents> {
   await pool.query(unloggedSql);
   const bounds = Array.from({ length: sessions + 1 }, (_, n) => Math.floor((count * n) / sessions));
@@ -40,7 +46,7 @@ export async function fillPartitions(pool: pg.Pool, count: number, sessions = 1)
   return described!;
 }
 
-/** The ids of the events with the correlation id that is given to one in a thousand. */
+/** Ids of the events with the correlation id of one in a thousand events. */
 export async function correlatedIds(
   pool: pg.Pool,
   { correlationId }: Pick<ManyEvents, "correlationId">,
@@ -52,9 +58,9 @@ export async function correlatedIds(
 }
 
 interface Range {
-  /** Counts of all events. */
+  /** Number of all events. */
   count: number;
-  /** The first and the last number of this session's; the highest are the oldest. */
+  /** First and last number of this session's events; the highest numbers are the oldest events. */
   from: number;
   to: number;
 }
@@ -75,13 +81,13 @@ async function fillRange(pool: pg.Pool, { count, from, to }: Range): Promise<Man
   }
 }
 
-/** A statement that the driver does not give up on; its types do not know the limit of a single one. */
+/** A statement without the driver's time limit; the driver's types lack the limit of a single statement. */
 function unhurried(text: string, values: unknown[] = []) {
   const statement = { text, values, query_timeout: noQueryTimeoutMs };
   return statement;
 }
 
-/** Nothing here outlives the test, and without WAL a million rows take half the time. */
+/** Nothing here has to survive the test, and without WAL a million rows take half the time. */
 const unloggedSql = `
 do $$
 declare
@@ -100,7 +106,7 @@ $$;
 alter table deliveries set unlogged;
 alter table messages set unlogged`;
 
-/** A value that every session computes. */
+/** Functions with which every session computes the same values. */
 const namesSql = `
 create function pg_temp.new_id(p_ms bigint, p_number bigint, p_bucket integer) returns uuid
 language sql
@@ -141,7 +147,7 @@ select
   1
 from owner`;
 
-/** Which of a hundred fates an item has (`fate`); the first organization gets three of five items. */
+/** Assigns each item one of a hundred fates (`fate`); the first organization gets three of five items. */
 const itemsSql = `
 create temporary table item as
 select

@@ -9,26 +9,26 @@ const cli = join(import.meta.dirname, "../../bin/postrider.cjs");
 /** An agent: the official client, connected. */
 export interface Agent {
   client: Client;
-  /** A tool's structured answer. @throws {Error} with the text when the tool says that it failed. */
+  /** Returns a tool's structured answer. @throws {Error} with the text when the tool reports a failure. */
   use(tool: string, input?: Record<string, unknown>, signal?: AbortSignal): Promise<Answered>;
-  /** Tells the server that the last call's answer is not wanted, as a client does that sees it too late. */
+  /** Cancels the last call after its answer was sent, as a client does that receives the answer too late. */
   giveUpLastCall(): Promise<void>;
-  /** The process behind it, when it is one. */
+  /** Process id of an agent over stdio, else null. */
   pid: number | null;
-  /** Errors other than those of calls. */
+  /** Errors that belong to no call. */
   errors: Error[];
   close(): Promise<void>;
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+// oxlint-disable-next-line typescript/no-explicit-any -- tests assert the content
 type Answered = any;
 
 export type Transport = "HTTP" | "stdio";
 
 export interface AgentSurroundings {
-  /** Takes the place of `fetch`, over HTTP. */
+  /** Replaces `fetch`, over HTTP. */
   fetch?: typeof fetch;
-  /** The arguments and the environment of the process, over stdio. */
+  /** Arguments and environment of the process, over stdio. */
   args?: readonly string[];
   env?: Record<string, string>;
 }
@@ -62,7 +62,7 @@ export async function connectAgent(
     await send(message);
   };
   await client.connect(way);
-  // The client holds answers against the tools' output schemas once it has seen the list.
+  // The client validates answers with the tools' output schemas once it has listed the tools.
   await client.listTools();
   return {
     client,

@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 import type { Role } from "../../src/http/contract/access.ts";
 import { type Account, type TestNode, newEmail } from "./testNode.ts";
 
-/** Somebody who came by an invitation. */
+/** A member who accepted an invitation. */
 export interface Joined {
   user: Account["user"];
   session_token: string;
   password: string;
 }
 
-/** Invites somebody to the account's organization, who accepts. */
+/** Invites a new user to the account's organization, and accepts the invitation. */
 export async function join(node: Pick<TestNode, "call">, account: Account, role: Role): Promise<Joined> {
   const invited = await node.call("POST", "/api/v1/invitations", {
     session: account.session_token,

@@ -5,21 +5,21 @@ import type { Balancer } from "./balancer.ts";
 export interface MixedLoad {
   /** Ids answered with 202, by target. */
   accepted: Map<string, string[]>;
-  /** Ids that a consumer has acknowledged, each as often as it was. */
+  /** Ids that a consumer has acknowledged, once per acknowledgement. */
   acknowledged: string[];
-  /** Stops the senders, and the consumers once the mailbox has nothing left for them. */
+  /** Stops the senders, and the consumers once the mailbox is empty. */
   stop(): Promise<void>;
 }
 
 export interface MixedLoadOptions {
   balancer: Balancer;
   key: string;
-  /** Items go to each in turn; every second one has an idempotency key. */
+  /** Items go to each target in turn; every second one has an idempotency key. */
   targetIds: readonly string[];
-  /** One of them, whose messages are claimed and acknowledged meanwhile. */
+  /** One of the targets, a mailbox whose messages are claimed and acknowledged meanwhile. */
   mailboxId: string;
   senders: number;
-  /** Between two items of a sender: load that leaves the machine room to start processes. */
+  /** Pause of a sender between two items, milliseconds: a light load leaves the CPU to starting processes. */
   pauseMs: number;
   consumers: number;
 }
@@ -28,7 +28,7 @@ interface Claim {
   messages: { id: string; claim_token: string }[];
 }
 
-/** Sends, claims and acknowledges until it is stopped, on whichever process has its turn. */
+/** Sends, claims and acknowledges until it is stopped, through the balancer. */
 export function startMixedLoad(options: MixedLoadOptions): MixedLoad {
   const { balancer, key, targetIds, mailboxId } = options;
   const accepted = new Map<string, string[]>(targetIds.map((id) => [id, []]));

@@ -1,19 +1,19 @@
 import pg from "pg";
 import { functionSchema } from "../../src/postgres/functionSchema.ts";
 
-/* Changes that somebody else makes to the database behind the service's back: an administrator, a failover, another version. */
+/* Changes to the database that an administrator, a failover or another version makes without the service. */
 
 /** Renames tables, so that every statement about them fails. */
 export function takeAwayTables(url: string, tables: readonly string[]): Promise<void> {
   return inDatabase(url, tables.map((table) => `alter table ${table} rename to ${table}_away`).join("; "));
 }
 
-/** Brings them back. */
+/** Gives the renamed tables their names again. */
 export function bringBackTables(url: string, tables: readonly string[]): Promise<void> {
   return inDatabase(url, tables.map((table) => `alter table ${table}_away rename to ${table}`).join("; "));
 }
 
-/** Lets new sessions of the database be read-only, as those of a standby are, or no more. */
+/** Makes new sessions of the database read-only, as those of a standby are, or writable again. */
 export function setReadOnly(url: string, isReadOnly: boolean): Promise<void> {
   const change = isReadOnly ? "set default_transaction_read_only = on" : "reset all";
   return inDatabase(
@@ -24,7 +24,7 @@ export function setReadOnly(url: string, isReadOnly: boolean): Promise<void> {
   );
 }
 
-/** Makes the database one of another encoding, as it could be made by version 1.0.0; for sessions that begin from now on. */
+/** Changes the database's encoding for new sessions; version 1.0.0 could create such databases. */
 export function setEncoding(url: string, encoding: string): Promise<void> {
   return inDatabase(
     url,
@@ -32,7 +32,7 @@ export function setEncoding(url: string, encoding: string): Promise<void> {
   );
 }
 
-/** Lets no item be stored, as a full disk would. @returns what makes room again. */
+/** Makes every insert of an item fail, as a full disk would. @returns a function that ends this. */
 export async function fillDisk(url: string): Promise<() => Promise<void>> {
   await inDatabase(
     url,
@@ -54,7 +54,10 @@ async function inDatabase(url: string, sql: string): Promise<void> {
   }
 }
 
-/** Ends every other session of the database under the service's name, or those with one of these texts in their last statement. */
+/**
+ * Ends every other session of the database with the service's application name, or those with one of these texts
+ * in their last statement.
+ */
 export async function endSessions(pool: pg.Pool, statements: readonly string[] = [""]): Promise<void> {
   const { rowCount } = await pool.query(
     `select pg_terminate_backend(pid)
@@ -68,12 +71,15 @@ export async function endSessions(pool: pg.Pool, statements: readonly string[] =
   if (rowCount === 0) throw new Error("no session to end");
 }
 
-/** Ends the sessions that listen for notifications: in between they only ask whether the server still answers. */
+/**
+ * Ends the sessions that listen for notifications; between notifications their last statement is a check of the
+ * connection.
+ */
 export function endListening(pool: pg.Pool): Promise<void> {
   return endSessions(pool, ["listen ", "select 1"]);
 }
 
-/** Notes a migration that takes away what this version needs, as a later version does. */
+/** Records a migration that removes what this version needs, as a later version does. */
 export async function noteLaterMigration(pool: pg.Pool): Promise<void> {
   await pool.query(
     "insert into schema_changes (version, name, checksum, needs) values (9999, '9999_later.sql', '', 9999)",
@@ -85,17 +91,17 @@ export async function dropFunctions(pool: pg.Pool): Promise<void> {
   await pool.query(`drop schema ${functionSchema} cascade`);
 }
 
-/** Gives a function of this version another name. */
+/** Renames a function of this version. */
 export async function renameFunction(pool: pg.Pool, name: string, newName: string): Promise<void> {
   await pool.query(`alter function ${name} rename to ${newName}`);
 }
 
-/** Puts another body in place of a function of this version, from the text of its file. */
+/** Replaces a function of this version by the text of a file. */
 export async function replaceFunction(pool: pg.Pool, text: string): Promise<void> {
   await pool.query(text.replace("create function", "create or replace function"));
 }
 
-/** The processes on record, of every version, as an operator asks for them. */
+/** The recorded processes of every version, as an operator queries them. */
 export async function listProcesses(pool: pg.Pool): Promise<{ functions: string; running: boolean }[]> {
   const { rows } = await pool.query<{ functions: string; running: boolean }>(
     "select functions, ended_at is null as running from processes order by started_at",

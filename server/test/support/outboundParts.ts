@@ -7,7 +7,7 @@ import { type RawReceiver, startRawReceiver } from "./rawReceiver.ts";
 
 export const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/** A client that reaches loopback over plain HTTP, unless the options say otherwise. */
+/** A client that reaches loopback over plain HTTP, unless the options differ. */
 export function outboundWith(options: Partial<OutboundOptions> = {}): Outbound {
   const outbound = createOutbound({
     allowHttp: true,
@@ -19,7 +19,7 @@ export function outboundWith(options: Partial<OutboundOptions> = {}): Outbound {
   return outbound;
 }
 
-/** A receiver that answers so. */
+/** Starts a raw receiver that is stopped after the test. */
 export async function receiverThat(...start: Parameters<typeof startRawReceiver>): Promise<RawReceiver> {
   const receiver = await startRawReceiver(...start);
   onTestFinished(() => receiver.stop());

@@ -8,15 +8,15 @@ const execute = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
 const pages = join(root, "docs/sdk");
 
-/** A program in a page: a block of TypeScript, and what the page says that it prints. */
+/** A program in a page: a block of TypeScript, and its output according to the page. */
 export interface Sample {
   page: string;
-  /** Which of the page's blocks, from 1. */
+  /** Number of the block in the page, from 1. */
   number: number;
   /** `receiver`: listens at `PORT` until it is stopped; `worker`: runs until it is stopped; "": ends by itself. */
   kind: string;
   text: string;
-  /** Lines, in which `…` stands for anything. */
+  /** Expected lines, in which `…` stands for any text. */
   prints: string[];
 }
 
@@ -39,12 +39,12 @@ export async function readSamples(): Promise<Sample[]> {
 export interface Running {
   /** Lines so far. */
   lines: () => string[];
-  /** With the exit code, once it has ended. */
+  /** Resolves to the exit code. */
   ended: Promise<number | null>;
   stop(): void;
 }
 
-/** Writes samples where they find what a project would have installed, and starts them. */
+/** Writes samples into a folder with a project's dependencies, and starts them. */
 export async function createSampleRunner(): Promise<{
   start(sample: Sample, env: Record<string, string>): Promise<Running>;
   /** The compiler's errors; empty when there are none. */
@@ -102,7 +102,7 @@ const compilerOptions =
     " ",
   );
 
-/** Whether what was printed is what the page says. */
+/** Whether the printed lines match the page. */
 export function isAsSaid(lines: readonly string[], { prints }: Sample): boolean {
   return lines.length === prints.length && prints.every((said, index) => patternOf(said).test(lines[index]!));
 }
@@ -115,7 +115,7 @@ function escape(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 }
 
-/** The package's entries with the source that each is compiled from. */
+/** The package's entries, each with the source that it is compiled from. */
 async function clientSources(): Promise<Map<string, string>> {
   const text = await readFile(join(root, "sdk/package.json"), "utf8");
   const { exports } = JSON.parse(text) as { exports: Record<string, unknown> };
@@ -129,7 +129,7 @@ async function clientSources(): Promise<Map<string, string>> {
   );
 }
 
-/** The work of a framework around a route handler. */
+/** The code of a framework around a route handler. */
 const serving = `
 import { createServer } from "node:http";
 createServer(async (incoming, outgoing) => {

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { type Columns, rowsWhere } from "./rowsWhere.ts";
 
-/* Time that has passed for what is stored, without a wait for it. */
+/* Makes stored data older, without waiting. */
 
-/** The columns, in Unix seconds, by which rows grow old. */
+/** The columns, in Unix seconds, that determine the age of rows. */
 const ages = {
   agent_cards: ["fetched_at", "refresh_at"],
   customers: ["created_at", "updated_at"],
@@ -16,7 +16,7 @@ const ages = {
   targets: ["created_at", "updated_at"],
 };
 
-/** Makes all rows of a table so many seconds older, or those with these columns. */
+/** Makes all rows of a table older by that many seconds, or only those with these columns. */
 export async function makeOlder(
   pool: pg.Pool,
   seconds: number,
@@ -32,27 +32,27 @@ export async function makeOlder(
   if (rowCount === 0) throw new Error(`nothing in ${table} to make older`);
 }
 
-/** Lets the time have come for the next attempt at an event that waits alone. */
+/** Makes the next attempt due at an event that is alone in its row. */
 export async function makeDue(pool: pg.Pool, eventId: string): Promise<void> {
   await pool.query("update deliveries set due_at = 0 where event_ids = array[$1::uuid]", [eventId]);
 }
 
-/** Ends all leases of items, as they end by themselves after a while, and lets every item be due. */
+/** Ends all leases of items, as if they had lapsed, and makes every item due. */
 export async function endLeases(pool: pg.Pool): Promise<void> {
   await pool.query("update deliveries set lease_until = null, lease_token = null, due_at = 0");
 }
 
-/** Lets the minute be over in which more operational events of the same kind are gathered. */
+/** Ends the minute in which operational events of one kind are gathered. */
 export async function endPaces(pool: pg.Pool): Promise<void> {
   await pool.query("delete from notification_paces");
 }
 
-/** Ends the lease of a replay, if a process has it. */
+/** Ends the lease of a replay, if a process holds it. */
 export async function endReplayLease(pool: pg.Pool, id: string): Promise<void> {
   await pool.query("update replays set lease_until = 0 where id = $1 and lease_until is not null", [id]);
 }
 
-/** How many seconds are left, on the database's clock, until the row with these columns expires. */
+/** Seconds until the row with these columns expires, on the database's clock. */
 export async function secondsLeft(
   pool: pg.Pool,
   table: "password_resets" | "sessions",

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A client that writes without waiting for answers, and what came back. */
+/** A client that writes without waiting for answers, and the answers it received. */
 export interface Pipeline {
   socket: Socket;
   text: () => string;
@@ -14,7 +14,7 @@ export interface Pipeline {
 export async function pipeline(port: number, bytes: Buffer | string): Promise<Pipeline> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   onTestFinished(() => void socket.destroy());
-  // Answers may have a hundred megabytes: each piece is read once, however often a test asks.
+  // Answers may have a hundred megabytes: each piece is parsed once, however often a test asks.
   const pieces: string[] = [];
   const statuses: number[] = [];
   let rest = "";
@@ -28,7 +28,7 @@ export async function pipeline(port: number, bytes: Buffer | string): Promise<Pi
         statuses.push(Number(status));
         end = index + start.length;
       }
-      // The start of an answer may be divided between two pieces.
+      // The start of an answer may be split between two pieces.
       rest = rest.slice(Math.max(end, rest.length - "HTTP/1.1 200".length));
     })
     .on("error", () => undefined);

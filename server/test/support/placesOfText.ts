@@ -1,8 +1,8 @@
 import type pg from "pg";
 
 /**
- * Every `table.column` that holds the text in some row, in the schemas of the service and of its cells. Bytes are looked for in
- * columns of bytes only.
+ * Every `table.column` that contains the text in some row, in the schemas of the service and of its cells. Bytes
+ * are searched only in columns of bytes.
  */
 export async function placesOfText(pool: pg.Pool, text: string | Buffer): Promise<string[]> {
   const { rows: columns } = await pool.query<{ table: string; column: string; type: string }>(

@@ -4,11 +4,11 @@ export const plainId = "0192f1c3a5b87abc8def0123456789ab";
 export const plainKey = `ak_live_${"0f".repeat(32)}`;
 export const plainHeaders: readonly string[] = headersWith(plainKey);
 
-/** A request's parts, for bytes that a client would not make. */
+/** A request's parts, for bytes that a client would not send. */
 export interface Parts {
   line?: string;
   headers?: readonly string[];
-  /** Headers beside those, in front of the content length. */
+  /** Further headers, in front of the content length. */
   more?: readonly string[];
   /** The header line with the content length; null for none. */
   length?: string | null;
@@ -17,7 +17,7 @@ export interface Parts {
   behind?: string;
 }
 
-/** A request's bytes; what is not said is plain. Text is Latin-1, but UTF-8 in the body. */
+/** The bytes of a request; missing parts have valid values. Text is Latin-1, except UTF-8 in the body. */
 export function requestBytes(parts: Parts = {}): Buffer {
   const { line = `POST /t/${plainId} HTTP/1.1`, headers = plainHeaders, more = [], behind = "" } = parts;
   const { body = '{"a":1}' } = parts;
@@ -43,13 +43,16 @@ export function itemBytes({ path = "t", targetId, key, more = [], body = "{}" }:
   });
 }
 
-/** The bytes as they are, for a request that takes the fast path when they arrive in one piece. */
+/**
+ * Returns the bytes unchanged.
+ * @throws {Error} when the request would not take the fast path if it arrived in one piece.
+ */
 export function onFastPath(request: Buffer): Buffer {
   if (!takesFastPath(request)) throw new Error("the request does not take the fast path");
   return request;
 }
 
-/** The same request for the framework, with a header that means nothing and comes twice. */
+/** The same request for the framework: a meaningless header that occurs twice keeps it off the fast path. */
 export function onFrameworkPath(request: Buffer): Buffer {
   const behindLine = request.indexOf("\r\n") + 2;
   const twice = Buffer.from("X-Repeated: 1\r\n".repeat(2));
@@ -70,7 +73,7 @@ function takesFastPath(request: Buffer): boolean {
   return readHead({ ...head, headers: headersOf(rawHeaders) })?.bodyBytes === request.length - bodyAt;
 }
 
-/** Headers by name as Node gives them; of one that comes twice, only one value. */
+/** Headers by name as Node gives them; only one value of a repeated header. */
 export function headersOf(rawHeaders: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -78,7 +81,7 @@ export function headersOf(rawHeaders: readonly string[]): Record<string, string>
   return headers;
 }
 
-/** The headers of every plain request, beside its length. */
+/** The headers of every plain request, except its length. */
 export function headersWith(key: string): string[] {
   return ["Host: localhost", `Authorization: Bearer ${key}`, "Content-Type: application/json"];
 }

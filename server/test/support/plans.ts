@@ -1,4 +1,4 @@
-/** A part of a plan, as EXPLAIN gives it in JSON. */
+/** A node of a plan in EXPLAIN's JSON output. */
 export interface Plan {
   "Node Type": string;
   "Relation Name"?: string;
@@ -18,7 +18,10 @@ export function planIn(rows: readonly ExplainRow[]): Plan {
   return rows[0]!["QUERY PLAN"][0].Plan;
 }
 
-/** Tables that were read from end to end, of those with these names. An empty one, as the partition of a day ahead is, costs nothing. */
+/**
+ * Tables with these names that were read completely by a sequential scan. Empty ones, such as the partition of a
+ * future day, are left out.
+ */
 export function wholeReads(plan: Plan, tables: RegExp): string[] {
   const below = (plan.Plans ?? []).flatMap((part) => wholeReads(part, tables));
   const table = plan["Relation Name"] ?? "";
@@ -27,7 +30,7 @@ export function wholeReads(plan: Plan, tables: RegExp): string[] {
     : below;
 }
 
-/** Pages of the database that were read, in memory or not. */
+/** Number of database pages that were read, from memory or not. */
 export function blocksOf(plans: readonly Plan[]): number {
   return plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
 }

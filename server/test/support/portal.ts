@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { TestNode } from "./testNode.ts";
 
-/** A session of a customer's portal, by a link that is made with the key. */
+/** Opens a session of a customer's portal, through a link created with the key. */
 export async function enterPortal(
   node: Pick<TestNode, "call">,
   key: string,

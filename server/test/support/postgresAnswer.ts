@@ -1,4 +1,7 @@
-/** Says, of the bytes of a server as they come, when it is ready for the next query: by then the transaction is committed. */
+/**
+ * Returns a function that reads a server's bytes and returns true once the server is ready for the next query: by
+ * then the transaction is committed.
+ */
 export function readyWatcher(): (bytes: Buffer) => boolean {
   let rest: Buffer = Buffer.alloc(0);
   return (bytes) => {

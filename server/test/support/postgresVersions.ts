@@ -2,12 +2,12 @@ import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts"
 import { citusUrl } from "./citus.ts";
 import { platformPackage } from "../../src/postgres/embedded/binaries.ts";
 
-/** The major versions of PostgreSQL that the service promises to run on. */
+/** The major versions of PostgreSQL that the service supports. */
 export const supportedVersions = [15, 16, 17, 18];
-/** The one that it brings. The others are dependencies of the tests alone. */
+/** The version that the service embeds. The others are dependencies of the tests only. */
 export const installedVersion = 18;
 
-/** The version on which this run tests everything; undefined where it is a server of somebody else's. */
+/** The version with which this run tests everything; undefined with an external server. */
 export const versionOfRun =
   (citusUrl ?? process.env["TEST_DATABASE_URL"] ?? "") === ""
     ? Number(process.env["TEST_POSTGRES"] ?? installedVersion)
@@ -18,7 +18,7 @@ export function programsOf(version: number): { programs?: string } {
   return version === installedVersion ? {} : { programs: platformPackage(`postgres-${version}`) };
 }
 
-/** Creates another database on a server. @returns the major version of the server. */
+/** Creates a further database on a server. @returns the major version of the server. */
 export async function createDatabaseOn(connection: DatabaseConnection, name: string): Promise<number> {
   const pool = createPool({ connection, size: 1, onError: () => undefined });
   try {

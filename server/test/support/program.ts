@@ -9,34 +9,34 @@ export interface ProgramEnd {
   signal: NodeJS.Signals | null;
 }
 
-/** A program that somebody started in a terminal. */
+/** A program as started in a terminal. */
 export interface Program {
   pid: number;
-  /** Its output on both streams. */
+  /** Output on both streams. */
   output(): string;
-  /** Resolves with the match once it has written that; fails after `limitMs`, and when it ends before. */
+  /** Resolves to the match once the output matches; rejects after `limitMs`, and when the program ends first. */
   says(pattern: RegExp, limitMs?: number): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
   ended: Promise<ProgramEnd>;
 }
 
 export interface ProgramOptions {
-  /** The program and its arguments; the service when absent. */
+  /** The program and its arguments; the service if absent. */
   command?: readonly string[];
-  /** Beside what tests run in, which is freed of what would steer the service. */
+  /** Added to the tests' environment without the settings of the service. */
   env?: Record<string, string>;
   cwd?: string;
-  /** In a process group of its own, as a shell starts it. */
+  /** Whether it leads a new process group, as in a shell. */
   isLeader?: boolean;
 }
 
-/** The service and its commands as tests run them, which starts in half the time of `commandFile`. */
+/** The service and its commands as tests run them; it starts in half the time of `commandFile`. */
 export const serviceFile = programFile("server/src/process/cli.ts");
 
 /** The command that `npm start` and a package run. */
 export const commandFile = fileURLToPath(new URL("../../bin/postrider.cjs", import.meta.url));
 
-/** A key for services that need one. */
+/** An encryption key for services. */
 export const someKey = Buffer.alloc(32, 7).toString("base64");
 
 export function startProgram({ command, env = {}, cwd, isLeader = false }: ProgramOptions): Program {
@@ -81,7 +81,7 @@ export function startProgram({ command, env = {}, cwd, isLeader = false }: Progr
   };
 }
 
-/** Without the settings of a service, and without what `npm` tells its scripts. */
+/** The environment without the settings of a service, and without the variables that `npm` sets for scripts. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const steering = /^(POSTRIDER_|DATABASE_URL$|STRIPE_|npm_lifecycle_)/i;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !steering.test(name)));

@@ -3,7 +3,7 @@ import { bundleOf, root } from "../../scripts/bundlePrograms.ts";
 
 /**
  * The file that runs a program: its bundle in a test run (`bundlePrograms.ts`), else the source itself.
- * @param path From the repository's root.
+ * @param path relative to the repository's root.
  */
 export function programFile(path: string): string {
   const folder = process.env["TEST_PROGRAMS"];

@@ -4,10 +4,10 @@ import type { Workspace } from "./workspace.ts";
 
 let customers = 0;
 
-/** A node of the file's own, and for each test a `customer` of its `own` workspace. */
+/** A node for the file, and for each test a `customer` of its `own` workspace. */
 export const publishingTest = startedNodeTest().extend("customer", ({ own }) => newCustomer(own));
 
-/** Makes a customer, with ways to publish to it and to give it targets. */
+/** Creates a customer, with functions that publish to it and create targets for it. */
 export async function newCustomer(workspace: Workspace) {
   const uid = `shop-${++customers}`;
   await workspace.call("PUT", `/api/v1/customers/${uid}`, {});

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** An answer as it came: nothing is put into another order or case. */
+/** An answer as received: headers keep their order and case. */
 export interface WireAnswer {
   /** Such as `HTTP/1.1 202 Accepted`. */
   statusLine: string;
@@ -10,11 +10,11 @@ export interface WireAnswer {
   body: string;
 }
 
-/** A connection of a client that writes what it likes. */
+/** A connection of a client that can write any bytes. */
 export interface RawConnection {
-  /** Writes one piece and resolves once the operating system has it. */
+  /** Writes one piece and resolves once the operating system has accepted it. */
   write(piece: string | Buffer): Promise<void>;
-  /** The next answer; rejects when the connection ends or the limit passes before it is whole. */
+  /** Resolves to the next answer; rejects when the connection ends or the limit passes before it is complete. */
   answer(): Promise<WireAnswer>;
   /** Ends the client's side only. */
   halfClose(): void;
@@ -25,20 +25,20 @@ export interface RawConnection {
 
 const answerLimitMs = 60_000;
 
-/** A connection that ends with its test. */
+/** A connection that is closed after its test. */
 export async function rawConnectionOfTest(port: number): Promise<RawConnection> {
   const connection = await openRawConnection(port);
   onTestFinished(() => connection.destroy());
   return connection;
 }
 
-/** The fixture `open`: connections to the file's service that end with their test. */
+/** The fixture `open`: connections to the file's service that are closed after their test. */
 export const opener =
   ({ service }: { service: { port: number } }) =>
   (): Promise<RawConnection> =>
     rawConnectionOfTest(service.port);
 
-/** The answer to bytes that a connection of their own sends. */
+/** Sends bytes on a new connection, and returns the answer. */
 export async function exchangeBytes(port: number, request: Buffer | string): Promise<WireAnswer> {
   const connection = await rawConnectionOfTest(port);
   await connection.write(request);

@@ -4,18 +4,18 @@ import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 export interface RawReceiver {
   url: string;
   port: number;
-  /** TCP connections accepted so far, whatever became of a TLS handshake. */
+  /** Number of accepted TCP connections, whatever the outcome of a TLS handshake. */
   connections: number;
-  /** Whole requests read so far, head and body, as text. */
+  /** Complete requests so far, head and body, as text. */
   requests: string[];
-  /** Resolves once this many of them have been closed. */
+  /** Resolves once that many connections have been closed. */
   closed(count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * A receiver made of sockets, for answers that no HTTP server would give. `answer` is called with every whole request
- * (a head, and a body of its content-length) and its number, from 1.
+ * A receiver built on sockets, for answers that no HTTP server would give. `answer` is called with the socket of
+ * every complete request (a head, and a body of its content-length) and its number, from 1.
  */
 export async function startRawReceiver(
   answer: (socket: Socket, number: number) => void,

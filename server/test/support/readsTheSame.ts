@@ -5,13 +5,13 @@ import type { ServiceProcess } from "./serviceProcess.ts";
 import type { Answer, TestNode } from "./testNode.ts";
 import { until } from "./until.ts";
 
-/** An hour that has begun, to its last minute. */
+/** The query of a fixed range of statistics around the current hour. */
 export function rangeOfStats(): string {
   const hour = Math.floor(Date.now() / 3_600_000) * 3_600;
   return `from=${hour - 3_600}&to=${hour + 3_600}&step=60`;
 }
 
-/** Everything that a client may read of an organization, by path. */
+/** Reads all paths of an organization. */
 export async function readAll(
   service: Pick<TestNode, "call">,
   { account, paths }: FilledOrganization,
@@ -25,7 +25,10 @@ export async function readAll(
   return answers;
 }
 
-/** Promises from before the rows were moved are kept (idempotency keys, held items, messages), and new items come after the old ones. */
+/**
+ * Expects that promises from before the rows were moved are kept (idempotency keys, held items, messages), and
+ * that new items follow the old ones.
+ */
 export async function goesOn(service: ServiceProcess, organization: FilledOrganization): Promise<void> {
   const { account, keyed, mailbox, held, customer } = organization;
   const { api_key: key } = account;

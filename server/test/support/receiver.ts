@@ -1,28 +1,28 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { Webhook } from "standardwebhooks";
 
-/** One request that reached a receiver, whole. */
+/** A complete request that reached a receiver. */
 export interface Received {
-  /** The event's id, as `webhook-id` said. */
+  /** The event's id, from `webhook-id`. */
   id: string;
   path: string;
   body: Buffer;
   headers: IncomingHttpHeaders;
-  /** When it was whole, in Unix milliseconds. */
+  /** When the request was complete, Unix milliseconds. */
   atMs: number;
 }
 
 export type AnswerTo = (received: Received, response: ServerResponse) => void;
 
 export interface Receiver {
-  /** Its root, without a slash at the end: deliveries to any path under it are received. */
+  /** Base URL without a trailing slash; deliveries to any path under it are received. */
   url: string;
   port: number;
-  /** Everything received, in order. */
+  /** All requests, in order. */
   received: Received[];
-  /** The part that arrived at this path, in order. */
+  /** The requests to this path, in order. */
   at(path: string): readonly Received[];
-  /** How requests are answered; 200 unless set. */
+  /** Answers each request; with 200 by default. */
   answer: AnswerTo;
   /** Resolves once `count` requests (those to `path`, when given) have been received; rejects after the limit. */
   arrivals(count: number, options?: { path?: string; limitMs?: number }): Promise<Received[]>;
@@ -35,7 +35,7 @@ export function answerOk(_received: Received, response: ServerResponse): void {
   response.writeHead(200).end("ok");
 }
 
-/** An HTTP receiver on loopback that keeps what it gets; on `port` when one is given. */
+/** Starts an HTTP receiver on loopback that keeps its requests, on `port` if given. */
 export async function startReceiver(answer: AnswerTo = answerOk, port = 0): Promise<Receiver> {
   const watchers = new Set<() => void>();
   const byPath = new Map<string, Received[]>();
@@ -99,7 +99,7 @@ export async function startReceiver(answer: AnswerTo = answerOk, port = 0): Prom
   return receiver;
 }
 
-/** Whether a request is signed with `secret`, by the reference library of Standard Webhooks. */
+/** Whether a request is signed with `secret`, checked by the reference library of Standard Webhooks. */
 export function isSignedWith(secret: string, { body, headers }: Received): boolean {
   try {
     new Webhook(secret).verify(body, headers as Record<string, string>);

@@ -24,11 +24,11 @@ export interface Change {
   /** The route's operation id. */
   operation: string;
   action: Action;
-  /** Makes what is to be changed, and gives the change. */
+  /** Creates the thing to change, and returns the change. */
   prepare: (account: Account) => Promise<() => Promise<Answer>>;
 }
 
-/** A change that needs nothing but the account. */
+/** A change that needs only the account. */
 const plainly = (
   operation: string,
   action: Action,
@@ -52,7 +52,7 @@ const ofWebhook = (
   },
 });
 
-/** A change of something that `first` makes. */
+/** A change of the thing that `first` creates. */
 const following = (
   [operation, action]: [string, Action],
   first: (account: Account) => Promise<Answer>,

@@ -8,19 +8,19 @@ import type { NewTarget, Workspace } from "./workspace.ts";
 /** Replays of many events in a workspace. */
 export interface ReplayJobs {
   start(filter: object, more?: object): Promise<Answer>;
-  /** Starts one that must be taken, and gives its id. */
+  /** Starts a replay that must be accepted, and returns its id. */
   started(filter: object, more?: object): Promise<string>;
   read(id: string): Promise<Answer["body"]>;
-  /** When everything was replayed, and what was replayed has ended. */
+  /** Resolves when everything was replayed and the new events have ended. */
   ended(id: string): Promise<Answer["body"]>;
-  /** Items of the target that have failed for good: less than ten, which would open its circuit. */
+  /** Creates items of the target that have failed permanently: less than ten, which would open its circuit. */
   failedItems(target: NewTarget, count: number): Promise<string[]>;
   listed(query: string): Promise<{ id: string; status: string }[]>;
-  /** Which events those are of that came to the target again. */
+  /** Ids of the source events of the replays that arrived at the target. */
   sourcesOf(target: NewTarget): string[];
 }
 
-/** Why a replay skips events, each no event's reason. */
+/** The counts of skipped events by reason, all 0. */
 export const noneSkipped = { still_waiting: 0, target_deleted: 0, mailbox_disabled: 0, expired: 0 };
 
 export function replayJobs(own: Workspace, node: TestNode, receiver: Receiver): ReplayJobs {

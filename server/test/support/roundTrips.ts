@@ -1,6 +1,9 @@
 import type pg from "pg";
 
-/** How many statements `work` sends over the connections of `pool`. Statements of the background that come between count too. */
+/**
+ * Number of statements that `work` sends over the connections of `pool`. Background statements in between are
+ * counted, too.
+ */
 export async function roundTripsOf(pool: pg.Pool, work: () => Promise<unknown>): Promise<number> {
   let count = 0;
   const restore = new Map<pg.PoolClient, () => void>();
@@ -25,7 +28,7 @@ export async function roundTripsOf(pool: pg.Pool, work: () => Promise<unknown>):
   return count;
 }
 
-/** The least of three runs of {@link roundTripsOf}: a statement of the background may come between in one of them. */
+/** The minimum of three runs of {@link roundTripsOf}, because background statements may be counted in some. */
 export async function leastRoundTripsOf(pool: pg.Pool, work: () => Promise<unknown>): Promise<number> {
   const counts: number[] = [];
   for (let run = 0; run < 3; run++) counts.push(await roundTripsOf(pool, work));

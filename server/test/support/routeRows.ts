@@ -12,10 +12,10 @@ export const rows = interfaceRoutes({ config: loadConfig({}) } as AppDeps).map(
 );
 export type Row = (typeof rows)[number];
 
-/** The id of nothing. */
+/** An id that nothing has. */
 export const unknownId = "0".repeat(32);
 
-/** A body that the route's schema takes. */
+/** A body that the route's schema accepts. */
 export function bodyOf({ method, path }: Row): object | undefined {
   const operation = openApi.paths[templatePath(path.split("?", 1)[0]!)]![method.toLowerCase()]!;
   if (operation.requestBody === undefined) return undefined;
@@ -23,7 +23,7 @@ export function bodyOf({ method, path }: Row): object | undefined {
   return (Object.values(examples)[0]?.value ?? sampleOf(schema)) as object;
 }
 
-/** Calls a route with such a body, unless `options` has one, and `id` in all places of its path. */
+/** Calls a route with such a body, unless `options` has one, and `id` for all parameters of its path. */
 export function callRow(
   node: Pick<TestNode, "call">,
   row: Row,

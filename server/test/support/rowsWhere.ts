@@ -1,7 +1,7 @@
-/** Values that columns have; an array for one of several values. */
+/** Values of columns; an array matches any of its values. */
 export type Columns = Readonly<Record<string, unknown>>;
 
-/** A condition on the columns for a statement whose parameters begin at `$first`, and its values. */
+/** A condition on the columns, for a statement whose parameters begin at `$first`, and its values. */
 export function rowsWhere(columns: Columns, first: number = 1): { condition: string; values: unknown[] } {
   const values: unknown[] = [];
   const conditions = Object.entries(columns).map(([name, value]) => {

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../src/http/openapiSchemas.ts";
 
-/** A value that the schema takes: its first example, else the smallest with all required fields. */
+/** A value that the schema accepts: its first example, else the smallest with all required fields. */
 export function sampleOf(schema: JsonSchema): unknown {
   const [example] = (schema["examples"] as unknown[] | undefined) ?? [];
   if (example !== undefined) return example;

@@ -1,4 +1,4 @@
-/* Preloaded into a service: says on standard error which modules of OpenTelemetry are loaded. */
+/* Preloaded into a service: reports on standard error which modules of OpenTelemetry are loaded. */
 import { registerHooks } from "node:module";
 
 registerHooks({

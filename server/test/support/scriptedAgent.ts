@@ -1,12 +1,12 @@
 import { createServer, type ServerResponse } from "node:http";
 import { answerJson, wholeCard } from "./cardServer.ts";
 
-/** An agent that answers whatever a test wants, as no library would. */
+/** An agent whose answers the test chooses, including invalid ones. */
 export interface ScriptedAgent {
   cardUrl: string;
-  /** Ids of the messages that it was sent. */
+  /** Ids of the messages that it received. */
   sent: string[];
-  /** Its answers: to a message, to the question about a task, and of its task list. */
+  /** Its answers to a message, to a poll of a task, and to a request for its task list. */
   answers: {
     message: (response: ServerResponse, messageId: string) => void;
     task: (response: ServerResponse, taskId: string) => void;
@@ -15,7 +15,7 @@ export interface ScriptedAgent {
   stop(): Promise<void>;
 }
 
-/** Starts an agent without a task list that takes every message and knows no task. */
+/** Starts an agent without a task list that accepts every message and knows no task. */
 export async function startScriptedAgent(): Promise<ScriptedAgent> {
   const notFound = (response: ServerResponse): void => void response.writeHead(404).end();
   const server = createServer((request, response) => {

@@ -6,40 +6,43 @@ import { programFile } from "./programFile.ts";
 import type { Answer, CallOptions } from "./testNode.ts";
 
 export interface ServiceOptions {
-  /** Where the service keeps its data: a database that others may share, or a directory for its own. */
+  /** Storage of the service: a database that others may share, or the directory of an embedded one. */
   storage: { databaseUrl: string } | { dataDir: string };
   env?: Record<string, string>;
-  /** The command of another version; what it answers is not compared with the OpenAPI document of this one. */
+  /** Path of another version's command; its answers are not compared with the OpenAPI document of this version. */
   command?: string;
-  /** Kills it, at its start too, by SIGKILL. */
+  /** Kills the process by SIGKILL, also during its start. */
   killedBy?: AbortSignal;
-  /** How long it may take until it listens; a minute unless given. */
+  /** Time limit for the start, milliseconds; a minute by default. */
   startLimitMs?: number;
 }
 
 export interface ServiceCall extends CallOptions {
-  /** The body's bytes as they are, in place of `body` as JSON. */
+  /** The exact bytes of the body, instead of `body` as JSON. */
   payload?: string | Buffer;
 }
 
-/** The real thing: a process of its own, reached over HTTP. */
+/** A real process of the service, reached over HTTP. */
 export interface ServiceProcess {
   url: string;
   port: number;
   pid: number;
-  /** One request; rejects when the service cannot be reached, dies meanwhile, or answers unlike its document. */
+  /**
+   * Sends one request; rejects when the service is unreachable, dies meanwhile, or its answer violates the OpenAPI
+   * document.
+   */
   call(
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
     path: string,
     options?: ServiceCall,
   ): Promise<Answer>;
   kill(signal: NodeJS.Signals): void;
-  /** SIGTERM, and the exit code; null when it had to be killed. */
+  /** Sends SIGTERM, and resolves to the exit code; null when the process had to be killed. */
   stop(): Promise<number | null>;
-  /** The process's end, by its exit code; null when a signal ended it. */
+  /** Resolves to the exit code at the process's end; null when a signal ended it. */
   ended: Promise<number | null>;
   isRunning(): boolean;
-  /** Everything it wrote, log lines included. */
+  /** Everything that it wrote, including log lines. */
   output(): string;
 }
 
@@ -51,7 +54,7 @@ const defaults = {
   HOST: "127.0.0.1",
   PORT: "0",
   LOG_LEVEL: "warn",
-  // A start takes as many connections as it may, at some 15 ms of processor time each.
+  // A start opens the maximal number of connections, at about 15 ms of CPU time each.
   POSTRIDER_DATABASE_POOL: "5",
   POSTRIDER_SIGNUP_LIMIT: "1000000",
   POSTRIDER_LOGIN_LIMIT: "1000000",
@@ -59,7 +62,7 @@ const defaults = {
   POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8,::1/128",
 };
 
-/** One encryption key for all nodes of a test, so that each reads the others' secrets. */
+/** One encryption key for all nodes of a test, so that each can decrypt the others' secrets. */
 const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 
 /** Starts `postrider serve` on a free port and resolves once it listens; plain HTTP targets on loopback are allowed. */
@@ -69,7 +72,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...inherited(), ...defaults, ...storageVariables(storage), ...switches, ...env },
   });
-  // A test that fails half-way must not leave a service behind.
+  // A test that fails half-way must not leave a service running.
   const killAtExit = (): void => void child.kill("SIGKILL");
   process.once("exit", killAtExit);
   killedBy?.addEventListener("abort", killAtExit);
@@ -113,7 +116,7 @@ export async function startService(options: ServiceOptions): Promise<ServiceProc
   };
 }
 
-/** The environment without what would steer the service. */
+/** The environment without the settings of the service. */
 function inherited(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(POSTRIDER_|DATABASE_URL$|STRIPE_|OTEL_)/i.test(name)),

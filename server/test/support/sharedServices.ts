@@ -7,17 +7,18 @@ import { cellCount } from "./plain.ts";
 import { createTestNode, startTestNode, type TestNode } from "./testNode.ts";
 
 /*
- * Services that test files share, one file after the other, because starting one takes longer than most files' tests. They
- * belong to the worker process of the files, start when a file first asks for one, and end with the worker.
+ * Services that test files share, one file after another, because starting one takes longer than the tests of most
+ * files. They belong to the worker process of the files, start when a file first needs them, and end with the
+ * worker.
  */
 
-// Vitest ends its workers by this signal, which alone would leave the processes that they started.
+// Vitest ends its workers by this signal; without the handler, processes that they started would keep running.
 process.once("SIGTERM", () => process.exit());
 
 /** A part that one test file uses and passes on to the next. */
 interface Shared {
   database: TestDatabase;
-  /** For the end of each file that used it. @throws {Error} when it has broken meanwhile. */
+  /** Called at the end of each file that used it. @throws {Error} when it broke meanwhile. */
   leave: () => Promise<void>;
 }
 
@@ -31,7 +32,7 @@ export interface SharedService extends Shared {
 
 const parts = new Map<string, Promise<Shared>>();
 
-/** The part of this name: the one that is there, or what `make` makes on a database of its own. */
+/** Returns the part of this name, created by `make` with a database of its own if it does not exist yet. */
 function share<T extends Shared>(name: string, make: (database: TestDatabase) => Promise<T>): Promise<T> {
   let part = parts.get(name);
   if (part === undefined) {
@@ -42,7 +43,7 @@ function share<T extends Shared>(name: string, make: (database: TestDatabase) =>
   return part as Promise<T>;
 }
 
-/** A node with these settings; its dispatch and maintenance rest. */
+/** A node with these settings, without dispatch and maintenance. */
 export function sharedNode(settings: Record<string, string> = {}): Promise<SharedNode> {
   return share(`node ${JSON.stringify(settings)}`, async (database) => {
     const node = createTestNode(database, settings);
@@ -62,12 +63,12 @@ export function sharedStartedNode(): Promise<SharedNode & { url: string }> {
   });
 }
 
-/** A process of the service with the usual settings. One that has ended fails the file that used it, and no other. */
+/** A process of the service with the default settings. If it has ended, only the file that used it fails. */
 export function sharedService(): Promise<SharedService> {
   return share("service", async (database) => {
     const service = await startService({
       storage: { databaseUrl: database.url },
-      // So that `writtenSoFar` can wait for a line.
+      // `writtenSoFar` waits for a line of this log.
       env: { LOG_LEVEL: "info", POSTRIDER_LOG_REQUESTS: "true" },
     });
     const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
@@ -81,10 +82,13 @@ export function sharedService(): Promise<SharedService> {
   });
 }
 
-/** Where the tables of items are. */
+/** The schemas of the items' tables. */
 const tableSchemas = cellCount === 1 ? ["public"] : cellSchemas(cellCount);
 
-/** Takes away what a file leaves waiting: attempts, polls and replays would go on while the next file is run. */
+/**
+ * Removes items and jobs that a file leaves waiting: attempts, polls and replays would continue during the next
+ * file.
+ */
 async function leaveNothingWaiting(pool: pg.Pool): Promise<void> {
   for (const schema of tableSchemas) {
     await pool.query(`delete from ${schema}.deliveries`);

@@ -2,8 +2,8 @@ import type pg from "pg";
 import { bucketOf } from "../../src/postgres/ids.ts";
 
 /*
- * Events and what became of them, stored as the service would have: of any age and kind, in any number, and in states that depend on
- * how batches and attempts happened to fall.
+ * Events and their outcomes, stored as the service would: of any age and kind, in any number, and in states that
+ * depend on the timing of batches and attempts.
  */
 
 /** The events of one target of an organization. */
@@ -13,19 +13,22 @@ export interface EventsOf {
   ids: readonly string[];
 }
 
-/** The columns that every statement below begins with: $1 the bucket, $2 the target, $3 the organization, $4 the events. */
+/**
+ * The parameters with which every statement below begins: $1 the bucket, $2 the target, $3 the organization, $4
+ * the events.
+ */
 function ownersOf({ targetId, orgId, ids }: EventsOf): unknown[] {
   return [bucketOf(targetId), targetId, orgId, ids];
 }
 
 export interface EventFields {
-  /** Number of the target's kind: a webhook's unless told otherwise. */
+  /** Number of the target's kind; by default a webhook's. */
   kind?: number;
   eventType?: string | null;
   payload?: string;
 }
 
-/** Stores events without any attempt, wait or message. */
+/** Stores events without attempts, waiting rows or messages. */
 export async function storeEvents(
   pool: pg.Pool,
   events: EventsOf,
@@ -39,7 +42,7 @@ export async function storeEvents(
   );
 }
 
-/** Stores the one attempt that delivered each event, numbered `number`. */
+/** Stores the single delivering attempt of each event, numbered `number`. */
 export async function storeAttempts(pool: pg.Pool, events: EventsOf, number: number): Promise<void> {
   await pool.query(
     `insert into attempts (
@@ -51,7 +54,7 @@ export async function storeAttempts(pool: pg.Pool, events: EventsOf, number: num
   );
 }
 
-/** The answer to the attempt at the event of this place, and its time. */
+/** The answer to an event's attempt, and its time. */
 export interface StoredAttempt {
   statusCode: number;
   durationMs: number;
@@ -59,7 +62,10 @@ export interface StoredAttempt {
   responseBody: Buffer | null;
 }
 
-/** Stores one row for the first attempts of events that were delivered together; the events come from {@link storeEvents}. */
+/**
+ * Stores one row for the first attempts of events that were delivered together; the events come from {@link
+ * storeEvents}.
+ */
 export async function storeDeliveredGroup(
   pool: pg.Pool,
   events: EventsOf,
@@ -86,7 +92,7 @@ export interface WaitingFields {
   attempts?: number;
 }
 
-/** Lets each of the events wait for an attempt in a row of its own, whether it is stored or not. */
+/** Stores a waiting row for each of the events, stored or not. */
 export async function storeWaiting(
   pool: pg.Pool,
   events: EventsOf,
@@ -100,7 +106,10 @@ export async function storeWaiting(
   );
 }
 
-/** Lets the events wait in one row of this id, due long ago; under a lease that does not end if told so. */
+/**
+ * Stores one waiting row of this id for all of the events, due long ago; optionally with a lease that does not
+ * end.
+ */
 export async function storeWaitingGroup(
   pool: pg.Pool,
   events: EventsOf,
@@ -113,7 +122,7 @@ export async function storeWaitingGroup(
   );
 }
 
-/** Lets the events of a mailbox be unread messages. */
+/** Stores unread messages for the events of a mailbox. */
 export async function storeMessages(
   pool: pg.Pool,
   { targetId, ids }: Pick<EventsOf, "targetId" | "ids">,
@@ -129,7 +138,7 @@ export interface HandoffFields {
   outcome: string | null;
 }
 
-/** Lets an agent have the events as tasks. */
+/** Stores handoffs with tasks for the events. */
 export async function storeHandoffs(
   pool: pg.Pool,
   events: EventsOf,
@@ -143,7 +152,7 @@ export async function storeHandoffs(
   );
 }
 
-/** Removes events and their attempts, as if the days of their partitions were over. */
+/** Removes events and their attempts, as if the partitions of their days had been dropped. */
 export async function removeEvents(pool: pg.Pool, ids: readonly string[]): Promise<void> {
   await pool.query("delete from events where id = any ($1)", [ids]);
   await pool.query("delete from attempts where event_id = any ($1)", [ids]);

@@ -3,7 +3,7 @@ import { hashCredential } from "../../src/http/contract/credentials.ts";
 import { bucketOf, newRootId, newTargetId } from "../../src/postgres/ids.ts";
 import { until } from "./until.ts";
 
-/** Stores an organization whose bills are in order, and gives its id. */
+/** Stores an organization with an active billing state, and returns its id. */
 export async function storeOrganization(pool: pg.Pool, id: string = newRootId(Date.now())): Promise<string> {
   await pool.query(
     "insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'o', $2, 'active', 0)",
@@ -24,7 +24,7 @@ export async function storeApiKey(pool: pg.Pool, orgId: string, key: string): Pr
   return id;
 }
 
-/** Stores a webhook target unless its columns say otherwise, and gives its id. */
+/** Stores a target, by default a webhook, and returns its id. */
 export async function storeTarget(
   pool: pg.Pool,
   orgId: string,
@@ -49,7 +49,7 @@ export async function storeTarget(
   return row["id"] as string;
 }
 
-/** Stores many mailboxes that get no items. */
+/** Stores many mailboxes without items. */
 export async function storeMailboxTargets(pool: pg.Pool, orgId: string, count: number): Promise<void> {
   await pool.query(
     `insert into targets (id, org_id, kind, name, created_at, updated_at)
@@ -63,11 +63,11 @@ export interface StoredItems {
   orgId: string;
   targetId: string;
   count: number;
-  /** Size of each payload. */
+  /** Size of each payload, bytes. */
   bytes?: number;
 }
 
-/** Stores items that are accepted and due now, as if a node that is gone had accepted them. */
+/** Stores items that are accepted and due now, as if a stopped node had accepted them. */
 export async function storeDueItems(
   pool: pg.Pool,
   { orgId, targetId, count, bytes = 100 }: StoredItems,
@@ -95,7 +95,7 @@ export async function storeDueItems(
   );
 }
 
-/** A row of the hot table: items of one target that wait for their next attempt together. */
+/** A row of the hot table: items of one target that wait together for their next attempt. */
 export interface WaitingRow {
   id: string;
   target_id: string;
@@ -132,7 +132,7 @@ export async function hotRows(pool: pg.Pool): Promise<HotRows> {
   return rows[0]!;
 }
 
-/** The longest time that is left of a lease of items, in milliseconds on the database's clock; 0 if none is leased. */
+/** The longest remaining lease of items, milliseconds on the database's clock; 0 if none is leased. */
 export async function longestLeaseMs(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ left_ms: number }>(
     `select coalesce(max(lease_until - extract(epoch from clock_timestamp()) * 1000), 0)::integer as left_ms
@@ -141,7 +141,7 @@ export async function longestLeaseMs(pool: pg.Pool): Promise<number> {
   return rows[0]!.left_ms;
 }
 
-/** Waits until the hot table holds nothing: all that was due has ended. */
+/** Waits until the hot table is empty: everything due has ended. */
 export async function untilNothingIsDue(pool: pg.Pool, limitMs?: number): Promise<void> {
   await until(
     () => hotRows(pool),

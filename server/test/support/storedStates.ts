@@ -1,11 +1,14 @@
 import type pg from "pg";
 
 /*
- * States that only time, a payment processor, a crash, an operator or an earlier version brings about, set at once. Everything else that
- * tests need is asked for through the interface.
+ * States that only time, a payment processor, a crash, an operator or an earlier version would cause, stored
+ * directly. All other data of tests is created through the interface.
  */
 
-/** Lets an organization have a billing state; a grace ends in so many seconds. @returns when it does, in Unix seconds. */
+/**
+ * Sets the billing state of an organization; a grace period ends in that many seconds.
+ * @returns its end in Unix seconds.
+ */
 export async function setBillingStatus(
   pool: Pick<pg.Pool, "query">,
   { org_id: orgId }: { org_id: string },
@@ -23,7 +26,7 @@ export async function setBillingStatus(
   return rows[0]!.ends_at;
 }
 
-/** Lets every attempt at a target have failed for so many seconds, as all processes are to know. */
+/** Records that every attempt at a target has failed for that many seconds, visible to all processes. */
 export async function setFailingFor(
   pool: Pick<pg.Pool, "query">,
   targetId: string,
@@ -38,7 +41,7 @@ export async function setFailingFor(
   );
 }
 
-/** Lets a target have been disabled for this reason, with attempts that had failed for long. */
+/** Disables a target for this reason, as after a long time of failed attempts. */
 export async function setDisabled(pool: pg.Pool, targetId: string, reason: string): Promise<void> {
   await pool.query(
     "update targets set enabled = false, disabled_reason = $2, failing_since = 1 where id = $1",
@@ -46,12 +49,12 @@ export async function setDisabled(pool: pg.Pool, targetId: string, reason: strin
   );
 }
 
-/** Spoils a webhook's signing secret, as a wrong encryption key does. */
+/** Makes a webhook's signing secret unreadable, as a wrong encryption key does. */
 export async function spoilSecret(pool: pg.Pool, targetId: string): Promise<void> {
   await pool.query("update targets set secret = '\\x00', version = version + 1 where id = $1", [targetId]);
 }
 
-/** Lets tasks that have ended not name the items of their results, as version 1.0.0 stored them. */
+/** Removes the ids of the result items from ended tasks, as version 1.0.0 stored them. */
 export async function forgetResults(pool: pg.Pool, eventIds: readonly string[]): Promise<void> {
   const { rowCount } = await pool.query(
     "update handoffs set result_event_id = null where event_id = any ($1) and result_event_id is not null",
@@ -60,7 +63,7 @@ export async function forgetResults(pool: pg.Pool, eventIds: readonly string[]):
   if (rowCount !== eventIds.length) throw new Error(`${rowCount} of ${eventIds.length} had a result`);
 }
 
-/** Stores the erasure of an event whose process died between the request and the work. */
+/** Stores the erasure of an event as if its process had died between the request and the work. */
 export async function storeErasure(pool: pg.Pool, eventId: string): Promise<void> {
   await pool.query(
     `insert into erasures (id, org_id, event_id, created_by, created_at)

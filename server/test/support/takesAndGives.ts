@@ -6,7 +6,7 @@ import { bodyOf, signUp } from "./testNode.ts";
 import { until } from "./until.ts";
 import { workspaceOf } from "./workspace.ts";
 
-/** An item to a webhook, one to a mailbox, one to all of a customer's, and a replay. */
+/** Sends an item to a webhook, one to a mailbox and one to all targets of a customer, and replays one. */
 export async function takesAndGives(service: ServiceProcess, receiver: Receiver): Promise<void> {
   const { call, newTarget, send, settled, account } = workspaceOf(service, await signUp(service), receiver);
   const webhook = await newTarget();

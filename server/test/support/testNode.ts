@@ -25,26 +25,29 @@ export interface CallOptions {
 export interface Answer {
   status: number;
   /** The parsed JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert the content
   body: any;
   headers: LightMyRequestResponse["headers"];
 }
 
-/** One process's worth of the service, on a database that other nodes may share. */
+/** The parts of one service process, on a database that other nodes may share. */
 export interface TestNode {
   pool: pg.Pool;
   service: Service;
-  /** The sessions of an organization's cell, for tests that lock or change its rows: `pool` may show them in views. */
+  /**
+   * A pool with the tables of an organization's cell, for tests that lock or change its rows: `pool` may show them
+   * as views.
+   */
   cellPool(orgId: string): pg.Pool;
-  /** One request through the whole of the server but its socket. */
+  /** Sends one request through the whole server, without a socket. */
   call(
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
     path: string,
     options?: CallOptions,
   ): Promise<Answer>;
-  /** Opens a port on the loopback address, once; resolves to its base URL. */
+  /** Listens on the loopback address; repeated calls return the same base URL. */
   listen(): Promise<string>;
-  /** @throws {Error} when any answer since the last call was unlike the OpenAPI document. */
+  /** @throws {Error} when any answer since the last call violated the OpenAPI document. */
   refuseProblems(): void;
   stop(): Promise<void>;
 }
@@ -59,8 +62,9 @@ export interface Account {
 const withoutLimits = { POSTRIDER_SIGNUP_LIMIT: "1000000", POSTRIDER_LOGIN_LIMIT: "1000000" };
 
 /**
- * A node with settings `env`, whose clock is `skewMs` ahead of the database's; signup and login are not limited unless they say so. Dispatch and maintenance rest.
- * `call` and `stop` fail when any answer so far was unlike the OpenAPI document.
+ * A node with the settings `env`, whose clock is `skewMs` ahead of the database's; signup and login are not
+ * limited by default. It does not dispatch or maintain. `call` and `stop` fail when any answer so far violated the
+ * OpenAPI document.
  */
 export function createTestNode(
   database: TestDatabase,
@@ -70,17 +74,18 @@ export function createTestNode(
   const config = loadConfig({ LOG_LEVEL: "silent", ...withoutLimits, ...switches, ...env });
   const options = {
     connection: database.connection,
-    // Each connection costs some 15 ms of processor time.
+    // Each connection costs about 15 ms of CPU time.
     size: 5,
     isPlain: config.fastSql === "off",
     onError: () => undefined,
   };
   const pool = createPool(options);
   const cells = openCells(pool, Number(config.cells), options);
-  // Many calls at once wait for the few connections longer than the service's 3 s while other tests keep the machine busy.
+  // Many simultaneous calls wait for the few connections longer than the service's 3 s while other tests keep the
+  // machine busy.
   for (const any of [pool, ...cells.all().map((cell) => cell.pool)])
     any.options.connectionTimeoutMillis = 15_000;
-  // With one cell the service's own serves tests as well.
+  // With one cell the tests use the service's pool.
   const shown = shownSchema === undefined ? pool : createPool({ ...options, schema: shownSchema, size: 2 });
   const service = createService({
     config,
@@ -144,7 +149,7 @@ export async function startTestNode(database: TestDatabase): Promise<TestNode & 
   return { ...node, url };
 }
 
-/** JSON as its value, other text as it is. */
+/** Returns JSON as its value, and other text unchanged. */
 function readBody(response: LightMyRequestResponse): unknown {
   if (response.body === "") return undefined;
   const isJson = String(response.headers["content-type"]).startsWith("application/json");
@@ -156,12 +161,12 @@ function refuseProblems(problems: string[]): void {
   if (found.length > 0) throw new Error(`the answers break the OpenAPI document:\n${found.join("\n")}`);
 }
 
-/** An address that nobody has. */
+/** An unused email address. */
 export function newEmail(): string {
   return `${randomBytes(8).toString("hex")}@example.com`;
 }
 
-/** Signs somebody new up. */
+/** Signs up a new user. */
 export async function signUp(
   node: Pick<TestNode, "call">,
   email: string = newEmail(),
@@ -175,19 +180,19 @@ export async function signUp(
   return { ...body, password };
 }
 
-/** The pattern of an answer that is refused with a reason. */
+/** The pattern of a refusal with this status and message. */
 export function refusal(status: number, error: string): { status: number; body: { error: string } } {
   return { status, body: { error } };
 }
 
-/** The body of an answer of 200. @throws {Error} for any other answer. */
+/** The body of an answer with status 200. @throws {Error} for any other status. */
 export async function bodyOf(answering: Promise<Answer>): Promise<Answer["body"]> {
   const { status, body } = await answering;
   if (status !== 200) throw new Error(`${status} in place of 200: ${JSON.stringify(body)}`);
   return body;
 }
 
-/** Whether a key or a session is accepted; anything but a clear answer fails. */
+/** Whether a key or a session is accepted; fails on any other answer than acceptance or 401. */
 export async function isAccepted(
   on: Pick<TestNode, "call">,
   credential: { key: string } | { session: string },

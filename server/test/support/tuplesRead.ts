@@ -2,8 +2,8 @@ import type pg from "pg";
 import { until } from "./until.ts";
 
 /**
- * How many rows and index entries of a table the transaction has read so far; a scan that makes a bitmap reads entries whose
- * rows it never looks at. Includes what earlier transactions of the session have not reported yet.
+ * Number of rows and index entries of a table that the transaction has read so far; a bitmap scan reads entries
+ * whose rows it never visits. Includes unreported reads of the session's earlier transactions.
  */
 export async function tuplesRead(pool: pg.Pool, table: string): Promise<number> {
   const { rows } = await pool.query<{ tuples: number }>(
@@ -18,7 +18,7 @@ export async function tuplesRead(pool: pg.Pool, table: string): Promise<number> 
   return rows[0]!.tuples;
 }
 
-/** Removes a table's dead rows, of which none may be left to somebody's snapshot, such as that of an ANALYZE by itself. */
+/** Removes a table's dead rows; waits until no snapshot, such as that of an automatic ANALYZE, still needs one. */
 export async function vacuum(pool: pg.Pool, table: string): Promise<void> {
   await until(
     async () => {

@@ -2,11 +2,11 @@ import type pg from "pg";
 import { type Columns, rowsWhere } from "./rowsWhere.ts";
 
 /*
- * Rows that nothing in the interface shows, for promises that something is not written, or that nothing of it is left. Whatever a
- * route, the audit log or `/metrics` says is asked there.
+ * Rows that the interface does not show, for promises that something is not written, or is removed completely.
+ * Tests read everything else through routes, the audit log or `/metrics`.
  */
 
-/** How many rows a table has, or has with these columns. */
+/** Number of rows of a table, or of those with these columns. */
 export async function countRows(pool: pg.Pool, table: string, columns: Columns = {}): Promise<number> {
   const { condition, values } = rowsWhere(columns);
   const { rows } = await pool.query<{ count: number }>(
@@ -16,7 +16,7 @@ export async function countRows(pool: pg.Pool, table: string, columns: Columns =
   return rows[0]!.count;
 }
 
-/** The rows with the transactions that wrote and last locked them: the same as before if nothing has written to them. */
+/** The rows with the transactions that wrote and last locked them: unchanged if nothing has written to them. */
 export async function rowVersions(pool: pg.Pool, table: string, columns: Columns): Promise<unknown[]> {
   const { condition, values } = rowsWhere(columns);
   const { rows } = await pool.query(
@@ -27,13 +27,13 @@ export async function rowVersions(pool: pg.Pool, table: string, columns: Columns
   return rows;
 }
 
-/** The number by which nodes notice that a target has changed. */
+/** The version number with which nodes detect that a target has changed. */
 export async function versionOfTarget(pool: pg.Pool, id: string): Promise<number> {
   const { rows } = await pool.query<{ version: number }>("select version from targets where id = $1", [id]);
   return rows[0]!.version;
 }
 
-/** When a message becomes claimable on the database's clock: the interface says the second. */
+/** When a message becomes claimable, milliseconds on the database's clock: the interface shows only seconds. */
 export async function messageClaimableAtMs(pool: pg.Pool, id: string): Promise<number> {
   const { rows } = await pool.query<{ at: number }>("select claimable_at as at from messages where id = $1", [
     id,
@@ -41,7 +41,7 @@ export async function messageClaimableAtMs(pool: pg.Pool, id: string): Promise<n
   return rows[0]!.at;
 }
 
-/** How many events the operational events are about that are noted and not told yet. */
+/** Number of events that the recorded, unsent operational events are about. */
 export async function countNotedEvents(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     "select coalesce(sum(count), 0)::integer as count from operational_events",
@@ -52,11 +52,11 @@ export async function countNotedEvents(pool: pg.Pool): Promise<number> {
 export interface ReplayWork {
   status: string;
   replayed: number;
-  /** Whether a process is at work on it now. */
+  /** Whether a process is working on it now. */
   leased: boolean;
 }
 
-/** How far a replay is, and whether it is being worked on. */
+/** The progress of a replay, and whether a process is working on it. */
 export async function workOnReplay(pool: pg.Pool, id: string): Promise<ReplayWork> {
   const { rows } = await pool.query<ReplayWork>(
     "select status, replayed, lease_token is not null as leased from replays where id = $1",
@@ -65,7 +65,7 @@ export async function workOnReplay(pool: pg.Pool, id: string): Promise<ReplayWor
   return rows[0]!;
 }
 
-/** How many rows each table of the service has, partitions apart. */
+/** Number of rows of each table of the service, without partitions. */
 export async function countEveryRow(pool: pg.Pool): Promise<Record<string, number>> {
   const { rows } = await pool.query<{ name: string }>(
     `select c.relname as name

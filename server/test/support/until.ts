@@ -1,9 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Polls grow rarer from the first to the last of these: most waits are short, and the long ones leave the processor to others. */
+/**
+ * The interval between polls grows from the first to the last value: most waits are short, and long ones leave the
+ * CPU to other processes.
+ */
 const pollsMs = { first: 5, last: 50 };
 
-/** Polls until `read` gives what is wanted, or anything true; fails after `limitMs` with what was seen last. */
+/**
+ * Polls until `isWanted` accepts the value of `read`, by default a truthy one; fails after `limitMs` with the last
+ * value.
+ */
 export async function until<T>(
   read: () => T | Promise<T>,
   isWanted: (value: T) => boolean = Boolean,

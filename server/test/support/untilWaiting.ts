@@ -11,7 +11,7 @@ const waiting =
          and strpos(query, $1) > 0`
     : "select from citus_lock_waits where strpos(blocked_statement, $1) > 0";
 
-/** Waits until a statement of this database that calls the function waits for a lock, on Citus at any server. */
+/** Waits until a statement of this database that calls the function waits for a lock; on Citus on any server. */
 export async function untilWaiting(pool: pg.Pool, functionName: string): Promise<void> {
   await until(
     () => pool.query(waiting, [functionName]),

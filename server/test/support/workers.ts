@@ -3,10 +3,10 @@ import { isRunning } from "./embeddedProcess.ts";
 import type { ServiceProcess } from "./serviceProcess.ts";
 import { until } from "./until.ts";
 
-/** Settings of a service with two processes whose log says which of them serve. */
+/** Settings of a service with two processes whose log shows which of them serve. */
 export const twoProcesses = { POSTRIDER_PROCESSES: "2", LOG_LEVEL: "info" };
 
-/** All processes that the service has started and that run, with the spare and its database's. */
+/** All running processes that the service has started, including the spare and the database's. */
 export function childrenOf({ pid }: Pick<ServiceProcess, "pid">): number[] {
   return processes()
     .filter(({ parent }) => parent === pid)
@@ -14,7 +14,7 @@ export function childrenOf({ pid }: Pick<ServiceProcess, "pid">): number[] {
     .filter(isRunning);
 }
 
-/** The service and those of its children that get the signals of a terminal: one process group. */
+/** The process group of the service: the processes that get the signals of a terminal. */
 export function groupOf(service: Pick<ServiceProcess, "pid">): number[] {
   const all = processes();
   const group = all.find(({ pid }) => pid === service.pid)?.group;
@@ -31,13 +31,13 @@ function processes(): { pid: number; parent: number; group: number }[] {
   });
 }
 
-/** The processes that serve, in the order in which they began to. */
+/** The serving processes, in the order of their starts. */
 export function servingOf(service: Pick<ServiceProcess, "output">): number[] {
   const begun = service.output().matchAll(/^\{.*"pid":(\d+),.*"msg":"started"\}$/gm);
   return [...begun].map(([, pid]) => Number(pid)).filter(isRunning);
 }
 
-/** Sends a signal to a process that may have ended by now. */
+/** Sends a signal to a process that may have ended. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -46,7 +46,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Waits until so many serve, and gives them. */
+/** Waits until that many processes serve, and returns them. */
 export function untilServing(service: Pick<ServiceProcess, "output">, count: number): Promise<number[]> {
   return until(
     () => servingOf(service),
@@ -54,13 +54,13 @@ export function untilServing(service: Pick<ServiceProcess, "output">, count: num
   );
 }
 
-/** The sum of a metric's values with these labels, as any of the service's processes tells it. */
+/** The sum of a metric's values with these labels, as returned by any of the service's processes. */
 export async function metricOf({ url }: Pick<ServiceProcess, "url">, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return sumIn(text, name);
 }
 
-/** The same in a text of metrics. */
+/** The sum of a metric's values in a text of metrics. */
 export function sumIn(text: string, name: string): number {
   const [metric, ...labels] = name.split(/[{,}]/).filter((part) => part !== "");
   const lines = text.split("\n").filter((line) => {

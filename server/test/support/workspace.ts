@@ -4,7 +4,7 @@ import { until } from "./until.ts";
 
 type Service = Pick<TestNode, "call">;
 
-/** Requests with an account's key, and what they show. */
+/** Requests with an account's key, and readers of their results. */
 export interface Workspace {
   account: Account;
   call: (
@@ -13,15 +13,15 @@ export interface Workspace {
     body?: unknown,
     headers?: Record<string, string>,
   ) => Promise<Answer>;
-  /** Sends an item that must be accepted, and gives its id. */
+  /** Sends an item that must be accepted, and returns its id. */
   send: (targetId: string, body?: unknown) => Promise<string>;
   /** An event with its attempts. */
   read: (id: string) => Promise<EventView>;
   /** An event's status. */
   statusOf: (id: string) => Promise<string>;
-  /** Waits until an event has the status, and gives it. */
+  /** Waits until an event has the status, and returns the event. */
   settled: (id: string, status: string) => Promise<EventView>;
-  /** A webhook target at a path of its own. */
+  /** Creates a webhook target with its own path. */
   newTarget: (fields?: Record<string, unknown>) => Promise<NewTarget>;
 }
 
@@ -31,7 +31,7 @@ export interface NewTarget extends WebhookTarget {
 
 let targets = 0;
 
-/** An account's workspace, as `service` shows it; its targets are at the receiver. */
+/** An account's workspace, accessed through `service`; its targets are at the receiver. */
 export function workspaceOf(service: Service, account: Account, receiver: { url: string }): Workspace {
   const { api_key: key } = account;
   return {

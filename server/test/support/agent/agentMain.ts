@@ -1,4 +1,4 @@
-/* A peer for tests: an agent made with the official SDK, in a process of its own. Options come as JSON in argv. */
+/* A peer for tests: an agent built with the official SDK, in a separate process. Options come as JSON in argv. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { type AgentCard, type ListTasksRequest, type ListTasksResponse, Task } from "@a2a-js/sdk";
@@ -12,7 +12,7 @@ const options = JSON.parse(process.argv[2] ?? "{}") as AgentOptions;
 const report: AgentReport = { requests: [], tasks: [], cardReads: 0, conditionalReads: 0 };
 const path = options.path ?? "/a2a";
 
-/** Tasks that outlive the process, when they are to. */
+/** A task store that survives the process when `storePath` is set. */
 class FileTaskStore extends InMemoryTaskStore {
   readonly #tasks: Record<string, unknown> = {};
   #isRestored = false;
@@ -22,7 +22,7 @@ class FileTaskStore extends InMemoryTaskStore {
     await super.save(task, context);
     if (options.storePath === undefined) return;
     this.#tasks[task.id] = Task.toJSON(task);
-    // Whole or not at all, because tests kill the agent at any moment.
+    // Written atomically, because tests kill the agent at any moment.
     writeFileSync(`${options.storePath}.next`, JSON.stringify(this.#tasks));
     renameSync(`${options.storePath}.next`, options.storePath);
   }
@@ -109,7 +109,7 @@ function watch(request: Request, response: Response, next: NextFunction): void {
     body: (request.body as AgentReport["requests"][number]["body"] | undefined) ?? null,
   });
   if (options.token !== undefined && authorization !== `Bearer ${options.token}`) {
-    // As careless as an agent may be: it repeats what it was sent.
+    // A careless agent: it repeats the credential that it received.
     response.status(401).json({ error: { code: 401, message: `who is ${authorization ?? "nobody"}?` } });
     return;
   }

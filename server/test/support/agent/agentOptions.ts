@@ -1,23 +1,23 @@
-/** How a peer agent is to behave; everything has a default that makes a plain, healthy agent. */
+/** Behaviour of a peer agent; the defaults give a plain, healthy agent. */
 export interface AgentOptions {
-  /** 0 takes any free one. */
+  /** 0 chooses a free port. */
   port?: number;
-  /** The bearer that every request of the protocol must carry. */
+  /** The bearer token that every request of the protocol must carry. */
   token?: string;
   tenant?: string;
-  /** Whether its card offers push notifications, and whether it sends them. */
+  /** Whether its card offers push notifications and the agent sends them. */
   pushNotifications?: boolean;
-  /** The answer of its task list: the list, or 404 for an agent without one. */
+  /** Whether the agent has a task list; without one it answers 404. */
   taskList?: "present" | "absent";
   /** Fields that replace those of its card. */
   card?: Record<string, unknown>;
-  /** The interface's path. */
+  /** Path of the interface. */
   path?: string;
   /** A file in which tasks survive the process. */
   storePath?: string;
 }
 
-/** A request that the agent has seen. */
+/** A request that the agent has received. */
 export interface SeenRequest {
   method: string;
   path: string;
@@ -38,12 +38,12 @@ export interface SentMessage {
   metadata: Record<string, unknown>;
 }
 
-/** The agent's progress. */
+/** The requests that the agent has received, and its tasks. */
 export interface AgentReport {
   requests: SeenRequest[];
-  /** Tasks it has begun. */
+  /** Ids of the tasks it has started. */
   tasks: string[];
-  /** Times its card was asked for, and the conditional ones among them. */
+  /** Number of requests for its card, and of the conditional ones among them. */
   cardReads: number;
   conditionalReads: number;
 }

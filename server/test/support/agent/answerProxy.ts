@@ -1,11 +1,11 @@
 import { createServer, connect, type Socket } from "node:net";
 
-/** A TCP proxy before an agent that can lose answers after the agent has done what it was asked. */
+/** A TCP proxy in front of an agent that can lose answers after the agent has processed the request. */
 export interface AnswerProxy {
   url: string;
-  /** The fate of answers to messages from now on: passed on, cut off, or never given. */
+  /** What happens to answers to messages from now on: forwarded, connection reset, or never sent. */
   answers: "pass" | "reset" | "swallow";
-  /** Answers that were lost. */
+  /** Number of lost answers. */
   lost: number;
   stop(): Promise<void>;
 }

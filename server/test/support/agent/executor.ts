@@ -9,9 +9,10 @@ import {
 } from "@a2a-js/sdk/server";
 
 /**
- * An agent that does as its message says, in the first word of its text or in `do` of its data:
- * `complete`, `slow` (and how many ms), `fail`, `reject`, `input`, `auth` (and after how many ms it goes on by itself), `message`, `hang` (for good),
- * `large` (an artifact of so many bytes). Anything else is echoed and completed.
+ * An agent that follows the command in its message, given by the first word of its text or by `do` of its data:
+ * `complete`, `slow` (and how many ms), `fail`, `reject`, `input`, `auth` (and after how many ms it continues by
+ * itself), `message`, `hang` (permanently), `large` (an artifact of that many bytes). Any other message is echoed
+ * and completed.
  */
 export class ObedientExecutor implements AgentExecutor {
   readonly #onTask: (taskId: string) => void;

@@ -4,19 +4,19 @@ import { freePort } from "../freePort.ts";
 import { programFile } from "../programFile.ts";
 import type { AgentOptions, AgentReport, SeenRequest } from "./agentOptions.ts";
 
-/** A peer agent, made with the official SDK, in a process of its own. */
+/** A peer agent built with the official SDK, in a separate process. */
 export interface Agent {
   port: number;
   cardUrl: string;
   report(): Promise<AgentReport>;
-  /** The messages it was sent, in order. */
+  /** The messages that it has received, in order. */
   messages(): Promise<SeenRequest[]>;
   /** SIGSTOP: connections are accepted by the kernel, and nothing is answered. */
   freeze(): void;
   thaw(): void;
   /** Ends the process at once. */
   kill(): Promise<void>;
-  /** Ends it, when it runs, and starts another on the same port, with other options when given. */
+  /** Kills the agent if it runs, and starts another on the same port, with changed options if given. */
   restart(changes?: AgentOptions): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ const mainPath = programFile("server/test/support/agent/agentMain.ts");
 
 /** Starts an agent and resolves once it listens. */
 export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
-  // Its own also while it is down.
+  // The agent keeps this port while it is down.
   const port = options.port ?? (await freePort());
   let present = { ...options, port };
   let child = await spawnAgent(present);

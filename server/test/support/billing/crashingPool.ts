@@ -4,8 +4,8 @@ import type pg from "pg";
 export class Crash extends Error {}
 
 /**
- * The pool as a process has it that dies before its `statements + 1`-th statement: from then on nothing it does
- * reaches the database.
+ * The pool of a process that dies before its `statements + 1`-th statement: from then on nothing reaches the
+ * database.
  */
 export function createCrashingPool(pool: pg.Pool, statements: number): pg.Pool {
   let left = statements;
@@ -28,7 +28,7 @@ export function createCrashingPool(pool: pg.Pool, statements: number): pg.Pool {
             return (target.query as (...args: unknown[]) => Promise<unknown>)(...args);
           };
         }
-        // A dead process's connections end, and with them its transactions and locks.
+        // A dead process's connections are closed, which ends its transactions and locks.
         if (name === "release") return (error?: Error) => target.release(left === 0 ? true : error);
         const value: unknown = Reflect.get(target, name);
         return typeof value === "function" ? (value.bind(target) as unknown) : value;

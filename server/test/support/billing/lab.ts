@@ -16,45 +16,45 @@ import type { BillingStatus } from "../../../src/postgres/tables.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import type { StandInAccount } from "../stripeStandIn/client.ts";
 
-/** Live billing with a clock of its own: the service's parts on one side, an account of the stand-in on the other. */
+/** Live billing with a simulated clock: the service's billing parts, and an account of the processor's stand-in. */
 export interface Lab {
   pool: pg.Pool;
   account: StandInAccount;
   config: StripeConfig;
   stripe: Stripe;
   nowSeconds(): number;
-  /** Sets both clocks; the stand-in does what has become due. */
+  /** Sets both clocks; the stand-in then does everything that is due. */
   setClock(nowSeconds: number): Promise<void>;
   createOrganization(status?: BillingStatus): Promise<string>;
-  /** Writes items into the ledger of the current month, as accept_items does. */
+  /** Adds items to the ledger of the current month, as accept_items does. */
   addUsage(orgId: string, items: number): Promise<void>;
-  /** Opens the payment page. */
+  /** Opens the payment page, and returns its URL. */
   checkOut(orgId: string): Promise<string>;
-  /** Checks out and pays; the notices of it wait at the stand-in. */
+  /** Checks out and pays; the resulting notices wait at the stand-in. */
   subscribe(orgId: string): Promise<void>;
-  /** Has the stand-in send what it holds, and processes it. */
+  /** Makes the stand-in send its held notices, and processes them. */
   settleNotices(): Promise<void>;
   exportOnce(pool?: pg.Pool): Promise<ExportCounts>;
   processOnce(pool?: pg.Pool): Promise<{ processed: number; failed: number }>;
   statusOf(orgId: string): Promise<BillingStatus>;
-  /** How many batches, notices and invoices are not settled. */
+  /** Number of batches, notices and invoices that are not settled. */
   countWaiting(): Promise<number>;
   close(): Promise<void>;
 }
 
 interface LabSurroundings {
-  /** How long a request to the stand-in may take: short for who has it hang. */
+  /** Time limit of a request to the stand-in, milliseconds; short for tests in which requests hang. */
   timeoutMs?: number;
-  /** A pool of the database: `home` reads the control plane's tables, `pool` those of all cells. */
+  /** Pools of the database: `home` reads the control plane's tables, `cells` those of all cells. */
   cells?: Cells;
   home?: pg.Pool;
 }
 
-/** Patient enough for a busy machine: a request that is given up is a fault of its own. */
+/** Long enough for a busy machine: a request that times out would be an additional fault. */
 const patientMs = 10_000;
 const log = createLog("silent");
 
-/** The tables of a lab, in the order of their references. */
+/** The tables of a lab, in the order in which foreign keys allow deleting their rows. */
 const tables = [
   "meter_batches",
   "meter_counters",
@@ -68,9 +68,7 @@ const tables = [
   "organizations",
 ];
 
-/**
- * Lays out a lab at a moment in Unix seconds, in a database that has nothing else to do.
- */
+/** Creates a lab at a time in Unix seconds, in a database without other work. */
 export async function createLab(
   pool: pg.Pool,
   account: StandInAccount,
@@ -84,7 +82,7 @@ export async function createLab(
   }
   const { config } = account;
   const stripe = createProcessor(config, timeoutMs);
-  // A customer who opens the page meets no fault; on a busy machine the short limit would be one.
+  // A customer's request for the page must not fail; on a busy machine the short limit would make it fail.
   const patient = createProcessor(config, patientMs);
   const nowMs = (): number => now * 1000;
   const deps = { pool: home, cells, stripe, config, log, nowMs, signal: new AbortController().signal };
@@ -92,7 +90,7 @@ export async function createLab(
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   await account.control({ action: "clock", now });
   await account.control({ action: "webhooks", url, secrets: [config.webhookSecrets[0]!], mode: "hold" });
-  /** Another node's connections. */
+  /** Connections of another node. */
   const beside = (on: pg.Pool | undefined) =>
     on && { pool: on, cells: cells.all().length === 1 ? oneCell(on) : cells };
   const lab: Lab = {
@@ -161,7 +159,7 @@ async function createOrganization(pool: pg.Pool, status: BillingStatus, nowSecon
   return id;
 }
 
-/** Receives notices as the route does, without the rest of the server. */
+/** Receives notices as the route does, without the other parts of the server. */
 async function startReceiver(deps: Parameters<typeof receiveEvent>[0]): Promise<Server> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -9,7 +9,7 @@ import { createLab, type Lab } from "./lab.ts";
 
 let tests = 0;
 
-/** A `lab` for each test whose clock begins at `start` (Unix seconds). */
+/** Returns tests with a `lab` each, whose clock begins at `start` (Unix seconds). */
 export function labTest(start: number) {
   return databaseTest({ poolSize: 6 })
     .extend("cells", file, ({ database: { connection }, pool }, { onCleanup }) => {
@@ -43,7 +43,7 @@ function storiesOf(lab: Lab, pool: pg.Pool) {
       const { id, customer } = subscriptions.at(-1)!;
       return { orgId, customer, subscription: id };
     },
-    /** Somebody subscribed who has used so much of the month, and does not pay for it. */
+    /** Creates a subscribed organization that has used that many items in the month, and does not pay. */
     async unpaid(items: number): Promise<{ orgId: string; customer: string; subscription: string }> {
       const subscribed = await this.subscribed();
       await lab.addUsage(subscribed.orgId, items);
@@ -51,7 +51,7 @@ function storiesOf(lab: Lab, pool: pg.Pool) {
       await this.endMonth();
       return subscribed;
     },
-    /** Goes to the month's end and past the hour in which the draft is open, with the usage exported. */
+    /** Advances past the month's end and the hour in which the draft is open, while usage is exported. */
     async endMonth(): Promise<void> {
       const { endSeconds } = periodBounds(periodOf(lab.nowSeconds() * 1000));
       for (const second of [0, 300, 3600, 3900]) {
@@ -60,7 +60,7 @@ function storiesOf(lab: Lab, pool: pg.Pool) {
         await lab.settleNotices();
       }
     },
-    /** Held drafts of a month, as after so many months' ends that its usage missed. */
+    /** Stores held drafts of a month, as if its usage had missed that many month ends. */
     async holdDrafts(orgId: string, period: number, count: number): Promise<void> {
       await pool.query(
         `insert into held_invoices (invoice_id, org_id, period, held_at)
@@ -79,7 +79,7 @@ function storiesOf(lab: Lab, pool: pg.Pool) {
       );
       return rows.map(({ line }) => line);
     },
-    /** The states that the audit log says were entered, each with its actor. */
+    /** The changes of the billing state in the audit log, each with its actor. */
     async auditedStates(orgId: string): Promise<string[]> {
       const { rows } = await pool.query<{ line: string }>(
         `select concat(actor_name, ': ', after ->> 'billing_status') as line

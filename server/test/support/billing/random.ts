@@ -1,4 +1,4 @@
-/** Repeatable randomness: the same seed gives the same run. */
+/** Repeatable random values: equal seeds give equal runs. */
 export interface Random {
   /** A whole number from `min` to `max`, both included. */
   integer(min: number, max: number): number;
@@ -7,7 +7,7 @@ export interface Random {
   shuffle<T>(values: readonly T[]): T[];
 }
 
-/** Randomness from a 32-bit seed (mulberry32). */
+/** Returns a random source with a 32-bit seed (mulberry32). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   function next(): number {

@@ -1,6 +1,6 @@
 import type { StandInAccount } from "../stripeStandIn/client.ts";
 
-/** The environment of a service whose payment processor is an account of the stand-in. */
+/** Settings of a service whose payment processor is an account of the stand-in. */
 export function billingSettings({ config }: StandInAccount): Record<string, string> {
   return {
     POSTRIDER_BILLING: "stripe",

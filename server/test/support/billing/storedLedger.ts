@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { periodOf } from "../../../src/billing/ledger.ts";
 
-/* Rows of the ledger that only many items or a failing payment processor bring about. */
+/* Rows of the ledger that only many items or a failing payment processor would create. */
 
-/** Lets an organization have used so many items in a month, without the items. */
+/** Stores the usage of that many items in a month, without the items. */
 export async function storeUsage(
   pool: pg.Pool,
   orgId: string,
@@ -21,11 +21,13 @@ export interface StoredBatch {
   identifier: string;
   items: number;
   status: "attention" | "open";
-  /** The processor's customer. */
+  /** The processor's customer id. */
   customer: string;
 }
 
-/** Stores batches of this month's usage that the processor has not settled; `attention` is for an operator. */
+/**
+ * Stores batches of this month's usage that the processor has not settled; `attention` marks them for an operator.
+ */
 export async function storeBatches(
   pool: pg.Pool,
   orgId: string,

@@ -4,15 +4,15 @@ import { openApi } from "../contract.ts";
 import { sampleOf } from "../samples.ts";
 import type { RawRequest } from "./rawHttp.ts";
 
-/** A request in parts that a mutation can break one by one. */
+/** A request in parts that mutations can change separately. */
 export interface Draft {
   method: string;
-  /** Path and query as they travel. */
+  /** Path and query as sent. */
   path: string;
-  /** Header lines without their ends. */
+  /** Header lines without line ends. */
   headers: string[];
   body: Buffer | undefined;
-  /** Bytes after the head in place of `body` and its length. */
+  /** Bytes after the head instead of `body` and its length. */
   rawBody?: Buffer;
   closes?: boolean;
 }
@@ -27,15 +27,15 @@ export interface Subject {
   body: JsonSchema | undefined;
 }
 
-/** The caller, and ids that exist. */
+/** The caller's credentials, and existing ids. */
 export interface Fixture {
   key: string;
   session: string;
-  /** By the path's first segment after the version, or the parameter's name. */
+  /** Ids by the path's first segment after the version, or by the parameter's name. */
   ids: Record<string, string>;
 }
 
-/** Every operation but the stream, whose answer has no end. */
+/** Every operation except the stream, whose answer has no end. */
 export const subjects: readonly Subject[] = Object.entries(openApi.paths).flatMap(([path, methods]) =>
   Object.entries(methods)
     .filter(([, { operationId }]) => operationId !== "openStream")
@@ -48,7 +48,7 @@ export const subjects: readonly Subject[] = Object.entries(openApi.paths).flatMa
     })),
 );
 
-/** A request that the service takes, or one it refuses for its id alone. */
+/** A request that the service accepts, or refuses only because of its id. */
 export function validDraft(subject: Subject, fixture: Fixture): Draft {
   const { method, operation } = subject;
   const takesKey = operation.security.some((one) => "apiKey" in one);
@@ -63,7 +63,7 @@ export function validDraft(subject: Subject, fixture: Fixture): Draft {
   };
 }
 
-/** A body that the schema takes, with URLs that need no name server. */
+/** A body that the schema accepts, with URLs that need no DNS. */
 export function sampleBody({ operation, body = {} }: Subject): unknown {
   const examples = Object.values(operation.requestBody?.content["application/json"].examples ?? {});
   const sample = examples[0]?.value ?? sampleOf(body);
@@ -75,13 +75,13 @@ export function pathOf({ path }: Subject, valueOf: (name: string) => string): st
   return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => valueOf(name));
 }
 
-/** Deletions get an id that nothing has, so that the fixture outlives them. */
+/** Deletions get an unknown id, so that the fixture's things are kept. */
 export function idOf({ method, path }: Subject, name: string, { ids }: Fixture): string {
   if (method === "DELETE") return "0".repeat(32);
   return ids[name] ?? ids[path.split("/")[3] ?? ""] ?? "0".repeat(32);
 }
 
-/** The bytes of a draft, on a connection that the service is asked to close. */
+/** The bytes of a draft, with a request to close the connection. */
 export function toRequest({ method, path, headers, body, rawBody, closes }: Draft): RawRequest {
   const lines = [`${method} ${path} HTTP/1.1`, "Host: localhost", "Connection: close", ...headers];
   const says = (name: string): boolean => headers.some((line) => line.toLowerCase().startsWith(`${name}:`));

@@ -1,4 +1,4 @@
-/** Values that break what is careless, to be put in the place of expected ones. */
+/** Values that break careless code, used instead of expected ones. */
 const deep = 20_000;
 
 /** JSON texts, some of which no JSON library would write. */
@@ -42,7 +42,7 @@ export const hostileJson: readonly string[] = [
   JSON.stringify(Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`k${index}`, index]))),
 ];
 
-/** Bodies that are not JSON, or not quite. */
+/** Bodies that are not JSON, or almost JSON. */
 export const hostileBodies: readonly Buffer[] = [
   "",
   " ",
@@ -75,7 +75,7 @@ export const hostileBodies: readonly Buffer[] = [
     Buffer.from([0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0]),
   ]);
 
-/** Texts for a path segment or a query value, escaped as they travel. */
+/** Texts for a path segment or a query value, escaped as sent. */
 export const hostileTexts: readonly string[] = [
   "%00",
   "a%00b",
@@ -142,7 +142,7 @@ export const hostileHeaderValues: readonly string[] = [
   "Basic YTpi",
 ];
 
-/** Whole header lines that disagree with themselves or with HTTP. */
+/** Complete header lines that contradict themselves or HTTP. */
 export const hostileHeaderLines: readonly string[] = [
   "Content-Length: 5\r\nContent-Length: 7",
   "Content-Length: -1",
@@ -217,7 +217,7 @@ export const otherMethods: readonly string[] = [
   "X".repeat(100),
 ];
 
-/** Bodies in chunks that are none, after a head that announces `Transfer-Encoding: chunked`. */
+/** Invalid chunks, after a head that announces `Transfer-Encoding: chunked`. */
 export const brokenChunks: readonly string[] = [
   "zz\r\nabc\r\n0\r\n\r\n",
   "-1\r\nabc\r\n0\r\n\r\n",
@@ -233,7 +233,7 @@ export const brokenChunks: readonly string[] = [
   "\r\n\r\n",
 ];
 
-/** Starts of connections that are no request. */
+/** First bytes of connections that are not a request. */
 export const noRequests: readonly Buffer[] = [
   "\r\n\r\n\r\n\r\n\0",
   "GET\r\n\r\n",

@@ -11,16 +11,16 @@ import {
   otherMethods,
 } from "./hostile.ts";
 
-/** One way to break a request of an operation. */
+/** One change that makes a request of an operation invalid. */
 export interface Mutation {
   what: string;
   apply: (draft: Draft) => Draft;
 }
 
-/** Larger than the service takes by default. */
+/** Larger than the service accepts by default. */
 const oversized = Buffer.from(JSON.stringify("x".repeat(1024 * 1024 + 1)));
 
-/** Every single way to break a request of the operation: thousands over the whole document. */
+/** Every single mutation of the operation's request: thousands over the whole document. */
 export function mutationsOf(subject: Subject, fixture: Fixture): Mutation[] {
   return [
     ...bodyMutations(subject),
@@ -52,7 +52,7 @@ function bodyMutations(subject: Subject): Mutation[] {
   return [...replaced, ...fields];
 }
 
-/** Puts a JSON text in the place of one field; undefined leaves the field out. */
+/** Replaces one field by a JSON text; undefined removes the field. */
 function fieldMutation(subject: Subject, name: string, text: string | undefined): Mutation {
   return mutation(`field ${name} ${text ?? "missing"}`, (draft) => {
     const fields = Object.entries(sampleBody(subject) as Record<string, unknown>)

@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats. */
+/** Random numbers that follow from a seed. */
 export interface Random {
   /** An integer from 0 to `limit - 1`. */
   integer(limit: number): number;
@@ -6,7 +6,7 @@ export interface Random {
   chance(probability: number): boolean;
 }
 
-/** The mulberry32 generator: 32 bits of state are plenty for choosing test cases. */
+/** The mulberry32 generator: 32 bits of state are enough for choosing test cases. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

@@ -8,17 +8,17 @@ export interface RawAnswer {
   body: string;
 }
 
-/** A request as bytes, sent in pieces with pauses between them; our side may close afterwards. */
+/** A request as bytes, sent in pieces with pauses between them; the client may close its side afterwards. */
 export interface RawRequest {
   pieces: readonly Buffer[];
   pauseMs?: number;
-  /** Whether to close our side after the last piece, as a client that dies does. */
+  /** Whether the client closes its side after the last piece, as a client that dies does. */
   closes?: boolean;
 }
 
 /**
- * Sends bytes over a connection of their own.
- * @returns The first whole answer, or status 0 when the service closed without one.
+ * Sends bytes on a new connection.
+ * @returns The first complete answer, or status 0 when the service closed without one.
  * @throws {Error} when neither happened within the limit.
  */
 export function sendRaw(port: number, request: RawRequest, limitMs: number): Promise<RawAnswer> {
@@ -57,7 +57,7 @@ async function writePieces(
   if (closes) socket.end();
 }
 
-/** The answer in the bytes so far; undefined while it is not whole. An interim answer (1xx) is skipped. */
+/** Parses the bytes so far; undefined while the answer is not complete. An interim answer (1xx) is skipped. */
 function parseAnswer(bytes: Buffer, isLast: boolean): RawAnswer | undefined {
   const text = bytes.toString("latin1");
   const head = /^HTTP\/1\.1 (\d{3})[^\r]*\r\n((?:[^\r]+\r\n)*)\r\n/.exec(text);

@@ -37,7 +37,7 @@ const routes: [method: string, path: RegExp, handle: Handler][] = [
   ["POST", /^\/v1\/invoices\/(\w+)$/, updateInvoice],
 ];
 
-/** Answers a request. @throws {Refusal} what the processor would refuse, and 404 for what it has not. */
+/** Answers a request. @throws {Refusal} for invalid requests, and with 404 for unknown things. */
 export async function answer(
   world: World,
   method: string,

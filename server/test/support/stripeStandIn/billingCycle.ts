@@ -2,11 +2,11 @@ import { showInvoice, showSubscription } from "./shapes.ts";
 import { emit } from "./webhooks.ts";
 import { type Invoice, newId, nowOf, type Session, type Subscription, type World } from "./world.ts";
 
-/** How long a draft stays open for late usage, and for how long an unanswered notice of it keeps it so. */
+/** How long a draft stays open for late usage, and how long it stays open while its notice is unanswered. */
 const draftSeconds = 3_600;
 const unansweredSeconds = 72 * 3_600;
 
-/** Does what has become due since: month ends, drafts that become final, collections. */
+/** Does everything that is due: month ends, finalizing drafts, collecting payments. */
 export function runBilling(world: World): void {
   const now = nowOf(world);
   for (const session of world.sessions.values()) {
@@ -47,7 +47,7 @@ export function completeSession(world: World, session: Session): Subscription {
   return subscription;
 }
 
-/** Ends a subscription at once, without a last invoice, as the dashboard's button does. */
+/** Ends a subscription at once, without a last invoice, like the button in the processor's dashboard. */
 export function cancelSubscription(world: World, subscription: Subscription): void {
   subscription.status = "canceled";
   emit(world, "customer.subscription.deleted", showSubscription(subscription));

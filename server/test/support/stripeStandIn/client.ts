@@ -8,7 +8,7 @@ import type { Customer, Invoice, MeterEvent, Session, Subscription } from "./wor
 
 export interface StandIn {
   apiBase: string;
-  /** An account of its own for one test. */
+  /** An account for one test. */
   account(name: string): StandInAccount;
   stop(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface StandInState {
 
 const program = programFile("server/test/support/stripeStandIn/main.ts");
 
-/** Starts the processor's stand-in as a process of its own. */
+/** Starts the processor's stand-in as a separate process. */
 export async function startStandIn(): Promise<StandIn> {
   const child = spawn(process.execPath, [program, "--until-stdin-ends"], {
     stdio: ["pipe", "pipe", "inherit"],

@@ -4,15 +4,15 @@ import { showCustomer, showWorld } from "./shapes.ts";
 import { deliver, emit } from "./webhooks.ts";
 import { mustFind, nowOf, Refusal, type World } from "./world.ts";
 
-/** A request of a test to the stand-in itself, by `/_control`. */
+/** A request of a test to the stand-in itself, to `/_control`. */
 export type Control =
   | { action: "clock"; now: number }
   | { action: "faults"; faults: Fault[] }
   | { action: "lag"; seconds: number }
   | { action: "webhooks"; url: string; secrets: readonly string[]; mode: "send" | "hold" }
-  /** Sends the notices in this order of positions in the outbox; all undelivered ones without it. */
+  /** Sends the notices at these positions of the outbox in this order; without it all undelivered ones. */
   | { action: "deliver"; order?: number[] }
-  /** A notice of another type, as the processor adds now and then. */
+  /** A notice of an unknown type, as the processor adds from time to time. */
   | { action: "emit"; type: string; object: object }
   | { action: "pay page"; session: string }
   | { action: "card"; customer: string; fails: boolean }
@@ -22,11 +22,11 @@ export type Control =
   | { action: "delete customer"; customer: string }
   | { action: "state" };
 
-/** Does what a test asks, and gives what it asks for. */
+/** Carries out a test's request, and returns the requested data. */
 export async function control(world: World, request: Control): Promise<object> {
   switch (request.action) {
     case "clock":
-      // A request belongs to the moment it was made at, however late it is worked on.
+      // Waits for requests under way: each request belongs to the time at which it was sent.
       while (world.underWay > 0) await new Promise((resolve) => setTimeout(resolve, 1));
       world.fixedNow = request.now;
       runBilling(world);

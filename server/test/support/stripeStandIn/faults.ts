@@ -19,14 +19,14 @@ export type FaultKind =
   | "gateway_502";
 
 export interface Fault {
-  /** Found in "METHOD /path". */
+  /** Matched as a part of "METHOD /path". */
   match: string;
   kind: FaultKind;
-  /** How many requests it hits. */
+  /** Number of requests that get the fault. */
   times: number;
 }
 
-/** The fault that hits a request, which uses it up by one; undefined when all is well. */
+/** Returns the fault for a request and reduces its count by one; undefined when the request has none. */
 export function takeFault(world: World, request: string): FaultKind | undefined {
   const fault = world.faults.find(({ match, times }) => times > 0 && request.includes(match));
   if (fault === undefined) return undefined;

@@ -3,7 +3,7 @@ export interface FormValues {
   [name: string]: string | FormValues | undefined;
 }
 
-/** Parses the form encoding that the processor's interface takes in bodies and queries alike. */
+/** Parses the form encoding that the processor's interface uses in bodies and queries. */
 export function parseForm(text: string): FormValues {
   const root: FormValues = {};
   for (const [key, value] of new URLSearchParams(text)) {
@@ -19,13 +19,13 @@ export function parseForm(text: string): FormValues {
   return root;
 }
 
-/** The text under a name, undefined when there is none. */
+/** The text under a name; undefined when there is none. */
 export function textOf(values: FormValues, name: string): string | undefined {
   const value = values[name];
   return typeof value === "string" ? value : undefined;
 }
 
-/** The object under a name, empty when there is none. */
+/** The object under a name; empty when there is none. */
 export function objectOf(values: FormValues, name: string): FormValues {
   const value = values[name];
   return typeof value === "object" ? value : {};

@@ -9,10 +9,10 @@ import { parseForm } from "./formBody.ts";
 import { createWorld, nowOf, Refusal, type World } from "./world.ts";
 
 /*
- * A stand-in for the payment processor that speaks its wire format, as a program of its own:
- * `node server/test/support/stripeStandIn/main.ts [port]` listens on 127.0.0.1 and prints its port in one line of
- * JSON. Each secret key (sk_…) is an account of its own. Tests steer an account by POSTing JSON to `/_control` with
- * its key.
+ * A stand-in for the payment processor that speaks its wire format, as a separate program: `node
+ * server/test/support/stripeStandIn/main.ts [port]` listens on 127.0.0.1 and prints its port in one line of JSON.
+ * Each secret key (sk_…) has a separate account. Tests control an account by POSTing JSON to `/_control` with its
+ * key.
  */
 
 const worlds = new Map<string, World>();
@@ -29,7 +29,7 @@ server.keepAliveTimeout = 60_000;
 server.listen(port, "127.0.0.1", () => {
   process.stdout.write(`${JSON.stringify({ port: (server.address() as AddressInfo).port })}\n`);
 });
-// For a test: a parent that dies closes the pipe, and nothing is left behind.
+// In tests, a parent that dies closes the pipe, and this process ends.
 if (process.argv.includes("--until-stdin-ends")) {
   process.stdin
     .on("end", () => {

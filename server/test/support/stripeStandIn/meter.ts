@@ -2,12 +2,12 @@ import { type FormValues, objectOf, textOf } from "./formBody.ts";
 import { showList } from "./shapes.ts";
 import { livingCustomer, mustFind, nowOf, Refusal, type World } from "./world.ts";
 
-/** How long the processor remembers an identifier; it promises no more than this. */
+/** How long the processor remembers an identifier; it promises no longer time. */
 const rememberedSeconds = 24 * 3_600;
 const maxAgeSeconds = 35 * 86_400;
 const maxFutureSeconds = 300;
 
-/** Stores a meter event, refusing an identifier it remembers and two at once for one customer. */
+/** Stores a meter event; refuses an identifier that is remembered, and two simultaneous events of one customer. */
 export async function createMeterEvent(world: World, params: FormValues): Promise<object> {
   const now = nowOf(world);
   const payload = objectOf(params, "payload");
@@ -31,7 +31,7 @@ export async function createMeterEvent(world: World, params: FormValues): Promis
   }
   world.metering.add(customer.id);
   try {
-    // Gives another request for the same customer the chance to arrive meanwhile.
+    // Gives another request for the same customer time to arrive.
     await new Promise((resolve) => setImmediate(resolve));
     const known = world.meterEvents.some(
       (event) => event.identifier === identifier && event.storedAt > now - rememberedSeconds,
@@ -59,7 +59,7 @@ export async function createMeterEvent(world: World, params: FormValues): Promis
   };
 }
 
-/** Sums a customer's events of a minute-aligned window, without those of the last moments. */
+/** Sums a customer's events of a minute-aligned window, without the most recent ones. */
 export function summarizeMeter(world: World, params: FormValues, meterId: string): object {
   const customer = livingCustomer(world, params);
   const start = Number(textOf(params, "start_time"));

@@ -1,6 +1,6 @@
 import type { Customer, Invoice, Session, Subscription, World } from "./world.ts";
 
-/* Records as the interface shows them, in the fields that clients read. */
+/* Records as the interface shows them, with the fields that clients read. */
 
 export function showCustomer(customer: Customer): object {
   if (customer.deleted) return { id: customer.id, object: "customer", deleted: true };
@@ -88,7 +88,7 @@ export function showList(url: string, data: object[], limit: number): object {
   return { object: "list", url, has_more: data.length > limit, data: data.slice(0, limit) };
 }
 
-/** Everything in a world, for tests that look behind the interface. */
+/** All data of a world, for tests that look behind the interface. */
 export function showWorld(world: World): object {
   return {
     customers: [...world.customers.values()],

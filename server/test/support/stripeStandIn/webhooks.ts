@@ -7,7 +7,7 @@ export interface OutgoingWebhook {
   delivered: boolean;
 }
 
-/** Records that something happened, and tells the receiver at once unless notices are held. */
+/** Records an event, and sends its notice to the receiver at once unless notices are held. */
 export function emit(world: World, type: string, object: object): void {
   const event = {
     id: newId("evt"),
@@ -22,7 +22,10 @@ export function emit(world: World, type: string, object: object): void {
   if (world.webhooks.mode === "send") void deliver(world, webhook);
 }
 
-/** Sends one notice, signed with every secret as during a rotation. @returns the receiver's status, 0 for none. */
+/**
+ * Sends one notice, signed with every secret as during a rotation.
+ * @returns the receiver's status; 0 without an answer.
+ */
 export async function deliver(world: World, webhook: OutgoingWebhook): Promise<number> {
   const { url, secrets } = world.webhooks;
   if (url === undefined) return 0;

@@ -2,7 +2,7 @@ import type { Fault } from "./faults.ts";
 import { type FormValues, textOf } from "./formBody.ts";
 import type { OutgoingWebhook } from "./webhooks.ts";
 
-/** An answer that the interface gives in place of the object asked for. */
+/** An error answer of the interface. */
 export class Refusal extends Error {
   readonly status: number;
   readonly fields: Record<string, string>;
@@ -72,11 +72,11 @@ export interface Invoice {
 }
 
 /**
- * All that one account at the processor holds. Each secret key has a world of its own, so that many tests share
- * one process.
+ * All data of one account at the processor. Each secret key has its own world, so that many tests share one
+ * process.
  */
 export interface World {
-  /** Unix seconds; undefined follows the machine's clock. */
+  /** Unix seconds; undefined to use the machine's clock. */
   fixedNow: number | undefined;
   customers: Map<string, Customer>;
   sessions: Map<string, Session>;
@@ -89,16 +89,16 @@ export interface World {
   webhooks: {
     url: string | undefined;
     secrets: readonly string[];
-    /** Sent at once, or kept until they are asked for. */
+    /** Whether notices are sent at once, or kept until a test requests them. */
     mode: "send" | "hold";
     outbox: OutgoingWebhook[];
   };
-  /** How long after it was stored a meter event is in summaries. */
+  /** Time after which a stored meter event appears in summaries, seconds. */
   summaryLagSeconds: number;
-  /** Customers with a meter event under way, and how often two were at once. */
+  /** Customers with a meter event under way, and the number of simultaneous ones. */
   metering: Set<string>;
   overlaps: number;
-  /** Requests that are being worked on; the clock waits for them. */
+  /** Requests under way; setting the clock waits for them. */
   underWay: number;
   /** Requests answered, by method and path shape. */
   requests: Record<string, number>;
@@ -123,19 +123,19 @@ export function createWorld(): World {
   };
 }
 
-/** The world's present moment in Unix seconds. */
+/** The world's current time in Unix seconds. */
 export function nowOf(world: World): number {
   return world.fixedNow ?? Math.floor(Date.now() / 1000);
 }
 
 let lastId = 0;
 
-/** An id in the processor's form, unique over all worlds. */
+/** An id in the processor's form, unique in all worlds. */
 export function newId(prefix: string): string {
   return `${prefix}_${String(++lastId).padStart(8, "0")}`;
 }
 
-/** A record by its id. @throws {Refusal} 404 in the processor's form. */
+/** Returns a record by its id. @throws {Refusal} 404 in the processor's form. */
 export function mustFind<T>(records: Map<string, T>, id: string | undefined, kind: string): T {
   const record = id === undefined ? undefined : records.get(id);
   if (record === undefined) {
