@@ -3,7 +3,7 @@ import { createServer, connect, type Socket } from "node:net";
 /** A TCP proxy in front of an agent that can lose answers after the agent has processed the request. */
 export interface AnswerProxy {
   url: string;
-  /** What happens to answers to messages from now on: forwarded, connection reset, or never sent. */
+  /** Handling of answers to messages from now on: forwarded, connection reset, or never sent. */
   answers: "pass" | "reset" | "swallow";
   /** Number of lost answers. */
   lost: number;
