@@ -318,7 +318,7 @@ describe("a poll of a task", () => {
     expect(rows[0]!.left).toBeGreaterThan(-5_000);
   });
 
-  it("that finds nothing new gets a longer interval, and one that finds a change the shortest", async ({
+  it("that finds nothing new keeps its count of polls, and one that finds a change resets the count", async ({
     handoff,
     node,
   }) => {
