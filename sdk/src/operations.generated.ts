@@ -1577,7 +1577,7 @@ export interface Operations {
   changeRole(id: string, body: {
     role: "viewer" | "member" | "admin";
   }, options?: CallOptions): Promise<Member>;
-  /** Remove a member. Deletes the account of the member and ends its sessions immediately. API keys belong to the organization and stay valid. */
+  /** Remove a member. Immediately deletes the account of the member and ends all sessions of the member. API keys belong to the organization and stay valid. */
   removeMember(id: string, options?: CallOptions): Promise<Deleted>;
   /** List invitations, newest first. Invitations that were accepted or revoked, or have expired, stay in the list for some weeks. */
   listInvitations(options?: CallOptions & { limit?: number; /** The id of the last invitation of the previous page */ before?: string }): Promise<{
@@ -1624,13 +1624,13 @@ export interface Operations {
   listNotificationTargets(options?: CallOptions & { limit?: number; /** Only notification targets older than the one with this id */ before?: string }): Promise<{
     notification_targets: NotificationTarget[];
   }>;
-  /** Send operational events to a webhook or mailbox. The target receives operational events as items, which are signed, retried, and listed with the other events, but not billed. A repeated request for the same target replaces its `event_types`. A target receives no operational events about itself or about items that are operational events. */
+  /** Subscribe a webhook or mailbox to operational events. The target receives operational events as items, which are signed, retried, and listed with the other events, but not billed. A repeated request for the same target replaces its `event_types`. A target receives no operational events about itself or about items that are operational events. */
   saveNotificationTarget(body: {
     target_id: string;
     /** Default: all operational events */
     event_types?: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];
   }, options?: CallOptions): Promise<NotificationTarget>;
-  /** Stop sending operational events to a target. The target itself is not changed. */
+  /** Unsubscribe a target from operational events. The target itself is not changed. */
   removeNotificationTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Read the billing state and the price. */
   readBilling(options?: CallOptions): Promise<Billing>;

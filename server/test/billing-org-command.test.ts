@@ -65,7 +65,7 @@ describe("postrider org", () => {
     const login = await node.call("POST", "/api/v1/auth/login", { body: owner });
     expect(login.status).toBe(200);
     await expect(org("create", "Acme again", "--email", email)).rejects.toMatchObject({
-      message: "the email has an account already",
+      message: "the email already has an account",
       exitCode: 5,
     });
   });
@@ -193,7 +193,7 @@ describe("postrider org", () => {
       { identifier: "stuck one", items: 1, status: "attention", customer: "cus_twice" },
     ]);
     await expect(org("settle-batch", "stuck one", "resend")).rejects.toMatchObject({
-      message: "another batch of the same customer is under way: try again when it is settled",
+      message: "another batch of the same customer is in progress: try again when it is settled",
       exitCode: 1,
     });
     expect((await org("show", id))["unsettled_batches"]).toContainEqual(

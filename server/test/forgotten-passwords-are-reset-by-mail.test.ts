@@ -124,8 +124,8 @@ describe("an address that has an account", () => {
     for (const said of [mail.text, mail.html]) {
       expect(said).toContain(account.user.email);
       expect(said).toContain(link);
-      expect(said).toContain("within 30 minutes");
-      expect(said).toContain("If you did not ask for this");
+      expect(said).toContain("after 30 minutes");
+      expect(said).toContain("If you did not request this email");
       expect(said).not.toContain("203.0.113.77");
     }
     expect(mail.html).toContain(`<a href="${link}">`);

@@ -175,7 +175,7 @@ describe("postrider reset-password", () => {
     ["an option", { args: ["--password", wanted], input: "" }, 2, /takes no options/],
     ["nothing to read", { args: ["a@example.com"], input: "" }, 1, /has no password/],
     ["two lines", { args: ["a@example.com"], input: `${wanted}\n${wanted}\n` }, 1, /more than one line/],
-    ["a short password", { args: ["a@example.com"], input: "short\n" }, 1, /8 to 128 characters, and not 5/],
+    ["a short password", { args: ["a@example.com"], input: "short\n" }, 1, /8 to 128 characters, but has 5/],
     ["an unknown address", { args: ["nobody@example.com"], input: wanted }, 4, /no account has this address/],
   ])("refuses %s", async ([_what, { args, input }, expected, message], { reset }) => {
     const { code, out, said } = await reset(args, input);

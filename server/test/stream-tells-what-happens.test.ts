@@ -380,7 +380,7 @@ it("a HEAD request does not leave a stream open", async ({ own: { account }, url
 
 describe("a stream is refused", () => {
   it.for<[string, number, string | RegExp]>([
-    ["?types=item,orders", 400, /types: "orders" is none of/],
+    ["?types=item,orders", 400, /types: "orders" is not one of/],
     ["?types=", 400, /types/],
   ])("%s", async ([query, status, message], { node }) => {
     const account = await signUp(node);

@@ -87,7 +87,7 @@ function createRoute(deps: KeyDeps): RouteRecord {
     errors: {
       402: "The workspace is suspended",
       403: "The workspace is pending, or the request has an API key instead of a session token",
-      409: `The workspace has ${maxKeys} keys`,
+      409: `The workspace already has ${maxKeys} keys`,
       503: "A process of an older version that does not know limited keys is running",
     },
     examples: examples.createKey,

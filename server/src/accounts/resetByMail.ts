@@ -74,8 +74,8 @@ export function resetMail({
     `Somebody asked to reset the password of the account ${email} at ${publicUrl}.`,
     "To choose a new password, open this link:",
     link,
-    `It works once, within ${resetMinutes} minutes, and only as long as no newer one was asked for. When the password is reset, you are signed out everywhere.`,
-    "If you did not ask for this, you do not have to do anything: your password stays as it is, and only people who can read this mail can use the link.",
+    `The link works once. It expires after ${resetMinutes} minutes, or when a newer link is requested. When you reset the password, you are signed out everywhere.`,
+    "If you did not request this email, you do not have to do anything: your password does not change, and only people who can read this email can use the link.",
   ];
   return {
     to: email,

@@ -40,5 +40,5 @@ function requirePassword(text: string): string {
   const characters = Array.from(text).length;
   const { minLength, maxLength } = Password;
   if (characters >= minLength && characters <= maxLength) return text;
-  throw new Error(`the password must have ${minLength} to ${maxLength} characters, and not ${characters}`);
+  throw new Error(`the password must have ${minLength} to ${maxLength} characters, but has ${characters}`);
 }

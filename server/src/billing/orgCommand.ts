@@ -46,7 +46,7 @@ function create(args: string[]): OrgCommand {
   const state = text("state");
   if (isExempt && state !== undefined) throw new UsageError("--exempt and --state exclude each other");
   const status = isExempt ? "exempt" : parseStatus(state ?? "active");
-  if (status === "grace") throw new UsageError("an organization does not begin in grace");
+  if (status === "grace") throw new UsageError("a new organization cannot have the state grace");
   const email = text("email");
   const readable = readName(words[0]!);
   if (!readable.ok) throw new CommandError(readable.message, "usage");
@@ -59,7 +59,7 @@ function create(args: string[]): OrgCommand {
     const created = await provisionOrganization(deps, input);
     const { organization, apiKey } = orRefused(created, "created", {
       invalid: ({ message }) => new CommandError(message, "usage"),
-      email_taken: () => new CommandError("the email has an account already", "conflict"),
+      email_taken: () => new CommandError("the email already has an account", "conflict"),
       overloaded: () => new CommandError("too many passwords wait to be hashed: try again", "failed"),
     });
     audit(deps, "org create", { org_id: organization.id, to: status });
@@ -114,7 +114,7 @@ function settle(args: string[]): OrgCommand {
   const { isJson, words } = parse(args, [], ["<identifier>", "<exported|resend>"]);
   const [identifier, outcome] = words as [string, string];
   if (outcome !== "exported" && outcome !== "resend") {
-    throw new UsageError(`a batch is settled as exported or resend, not "${outcome}"`);
+    throw new UsageError(`the outcome of a batch must be exported or resend, not "${outcome}"`);
   }
   return async (deps) => {
     const nowSeconds = secondsOf(deps);
@@ -123,7 +123,7 @@ function settle(args: string[]): OrgCommand {
       not_found: () => new CommandError(`there is no unsettled batch ${identifier}`, "notFound"),
       another_open: () =>
         new CommandError(
-          "another batch of the same customer is under way: try again when it is settled",
+          "another batch of the same customer is in progress: try again when it is settled",
           "failed",
         ),
     });

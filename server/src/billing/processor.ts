@@ -111,7 +111,7 @@ function checked(answer: Answer): Answer {
   answer.toJSON = async () => {
     const json: unknown = await readJson();
     if (isOfProcessor(json, answer.getStatusCode())) return json;
-    throw new Error(`the answer (${answer.getStatusCode()}) is not the processor's`);
+    throw new Error(`the answer (${answer.getStatusCode()}) is not from the payment processor`);
   };
   return answer;
 }

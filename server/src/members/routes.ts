@@ -62,7 +62,7 @@ const removeRoute = route("removeMember", "DELETE /api/v1/members/:id", {
   audit: "member.removed",
   summary: "Remove a member",
   description:
-    "Deletes the account of the member and ends its sessions immediately. API keys belong to the organization and stay valid.",
+    "Immediately deletes the account of the member and ends all sessions of the member. API keys belong to the organization and stay valid.",
   errors,
   ...removal(async (call, id, deps: { pool: pg.Pool }) =>
     orRefused(await removeMember(deps.pool, originOf(call), id), "removed", refusals),

@@ -39,7 +39,7 @@ const listRoute = route("listNotificationTargets", "GET /api/v1/notification-tar
 const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-targets", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "notification_target.saved",
-  summary: "Send operational events to a webhook or mailbox",
+  summary: "Subscribe a webhook or mailbox to operational events",
   description:
     "The target receives operational events as items, which are signed, retried, and listed with the other events, but not billed. A repeated request for the same target replaces its `event_types`. A target receives no operational events about itself or about items that are operational events.",
   body: Type.Object({
@@ -47,7 +47,7 @@ const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-tar
     event_types: Type.Optional(described(EventTypes, "Default: all operational events")),
   }),
   response: { 200: NotificationTarget },
-  errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
+  errors: { 404: "The target does not exist", 409: "The workspace has too many notification targets" },
   examples: examples.saveNotificationTarget,
   async handle(call, deps) {
     const { body } = call;
@@ -71,7 +71,7 @@ const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-tar
 const removeRoute = route("removeNotificationTarget", "DELETE /api/v1/notification-targets/:id", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "notification_target.removed",
-  summary: "Stop sending operational events to a target",
+  summary: "Unsubscribe a target from operational events",
   description: "The target itself is not changed.",
   ...removal(async (call, id, deps: NotificationRouteDeps) => {
     if (!(await removeNotificationTarget(deps.pool, originOf(call), id))) throw notFound();

@@ -29,7 +29,7 @@ const startRoute = route("startReplay", "POST /api/v1/replays", {
   body: NewReplay,
   response: { 200: DryRun, 202: ReplayJob },
   errors: {
-    404: "There is no such target",
+    404: "The target does not exist",
     409: "Too many replays are running",
     429: "The workspace has too many of these requests in progress",
   },

@@ -34,7 +34,7 @@ export const statsRoute = route("readStats", "GET /api/v1/stats", {
     "Steps without activity are omitted. If `target_id` is not a target of the workspace, the response has no steps.",
   query: StatsQuery,
   response: { 200: Stats },
-  errors: { 429: "The workspace has too many of these requests under way" },
+  errors: { 429: "The workspace has too many of these requests in progress" },
   examples: examples.readStats,
   async handle(call, deps) {
     const { caller, query } = call;
@@ -58,7 +58,7 @@ const healthsRoute = targetRoute("listTargetHealth", "GET /api/v1/target-health"
     "Returns the health of the targets in `ids`, sorted by id, and their activity in each of the last 24 hours. Ids that are not targets of the workspace are omitted.",
   query: HealthsQuery,
   response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
-  errors: { 429: "The workspace has too many of these requests under way" },
+  errors: { 429: "The workspace has too many of these requests in progress" },
   async handle(call, deps) {
     const { caller, query } = call;
     const ids = [...new Set(query.ids.split(","))];
