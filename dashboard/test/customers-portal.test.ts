@@ -101,19 +101,19 @@ it("shows a customer its own endpoints, and lets the customer create, test, rota
   await page.getByText("Saved.").waitFor();
   await page.getByRole("link", { name: "Deliveries" }).click();
   await page.getByRole("button", { name: "Replay failures" }).click();
-  await page.getByText("1 sent again.").waitFor();
+  await page.getByText("1 replayed.").waitFor();
   await page.getByRole("listitem").getByText("DELIVERED", { exact: true }).waitFor();
   expect(await stage.receiver.arrivals(1, { path: "/mended" })).toHaveLength(1);
   // A failed item whose replay was delivered is not replayed again.
   await page.getByRole("button", { name: "Replay failures" }).click();
-  await page.getByText("No failure is left to replay.").waitFor();
+  await page.getByText("No failed deliveries are left to replay.").waitFor();
   expect(stage.receiver.at("/mended")).toHaveLength(1);
 
   // The session survives a reload, and ends with signing out.
   await page.reload();
   await page.getByRole("heading", { name: "orders" }).waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
-  await page.getByRole("heading", { name: "This page needs a new link" }).waitFor();
+  await page.getByRole("heading", { name: "You need a new link" }).waitFor();
   await page.goto("/sign-in");
   await page.goto(link);
   await page.getByText("The link was used, or has expired").waitFor();
@@ -152,7 +152,7 @@ it("lets a customer set the filter and headers of an endpoint, and shows no secr
   await save.click();
   await page.getByText("Saved.").waitFor();
   // The typed values are discarded with the form.
-  await page.getByPlaceholder("kept as it is").nth(1).waitFor();
+  await page.getByPlaceholder("unchanged").nth(1).waitFor();
   expect(await page.content()).not.toContain("of-the-customer");
   await stage.workspace.send(target.id, { amount: 80 });
   const sent = await stage.workspace.send(target.id, { amount: 100 });
@@ -187,9 +187,9 @@ it("uses the name, colour and origins that an admin sets, and opens links that a
   await visitor.page.getByText("Acme Hooks").first().waitFor();
   await page.getByRole("button", { name: "Revoke portal sessions…" }).click();
   await page.getByRole("button", { name: "Revoke", exact: true }).click();
-  await page.getByText("Ended: 1.").waitFor();
+  await page.getByText("Sessions ended: 1.").waitFor();
   await visitor.page.reload();
-  await visitor.page.getByRole("heading", { name: "This page needs a new link" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "You need a new link" }).waitFor();
   expect([...problems, ...visitor.problems]).toEqual([]);
 });
 
@@ -244,7 +244,7 @@ it("starts a new session from a new link without a reload, also after the previo
   await page.goto(link);
   await page.getByRole("heading", { name: "Endpoints" }).waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
-  const ended = page.getByRole("heading", { name: "This page needs a new link" });
+  const ended = page.getByRole("heading", { name: "You need a new link" });
   await ended.waitFor();
   // Navigates as an embedding page does when it gives its frame a new address: only the fragment differs.
   const open = (next: string) => page.evaluate(`location.href = ${JSON.stringify(next)}`);

@@ -24,7 +24,7 @@ it("creates one target, one key and one replay when the button is double-clicked
   await page.goto("/targets/new?kind=mailbox");
   await page.getByLabel("Name").first().fill("made once");
   await page.getByRole("button", { name: "Create target" }).dblclick();
-  await page.getByText("Nothing waits").waitFor();
+  await page.getByText("No waiting messages").waitFor();
 
   await page.goto(`/items/${item}`);
   await page.getByRole("button", { name: "Replay", exact: true }).click();

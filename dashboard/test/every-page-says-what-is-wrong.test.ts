@@ -248,7 +248,7 @@ it.concurrent("pages keep their data, with its time, when it cannot be read agai
     [`/targets/${target}`, "order.created"],
     [`/targets/${target}?tab=health`, "When an attempt fails"],
     ["/customers", "Shop GmbH"],
-    ["/customers/shop-7", "No target belongs to it yet"],
+    ["/customers/shop-7", "No targets yet"],
     ["/event-types", "Paid in full"],
     ["/event-types?type=order.paid", "No example was given."],
     // Not the event type, which the previous page shows too.
@@ -339,19 +339,19 @@ it.concurrent("pages without data, with a filter that matches nothing, with an i
   expect(
     await missing(own.page, [
       ["/targets?name=none", "No target matches", "Clear the filter"],
-      [`/mailboxes/${mailbox}`, "Nothing waits", "Messages"],
+      [`/mailboxes/${mailbox}`, "No waiting messages", "Messages"],
       [`/mailboxes/${mailbox}?status=DEAD`, "No message is DEAD", "Show waiting messages"],
       [`/mailboxes/${mailbox}?status=LOST`, /status/i, "Show waiting messages"],
-      [`/mailboxes/${mailbox}?tab=none`, "Nothing waits", "Messages"],
+      [`/mailboxes/${mailbox}?tab=none`, "No waiting messages", "Messages"],
       [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
-      ["/customers/shop-7", "No target belongs to it yet", "New target"],
+      ["/customers/shop-7", "No targets yet", "New target"],
       [`/publications/${publication}?show=none`, "It reached no target", "Send to targets added since"],
-      [`/publications/${publication}?show=failed`, "No item is in this state", "Show all its items"],
-      [`/targets/${target}?tab=none`, "Latest items", "All its items"],
+      [`/publications/${publication}?show=failed`, "No item is in this state", "Show all items"],
+      [`/targets/${target}?tab=none`, "Latest items", "Show all items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
       // Each kind has its own page; a link to the other kind's page redirects to it.
-      [`/mailboxes/${target}`, "Latest items", "All its items"],
-      [`/targets/${mailbox}`, "Nothing waits", "Messages"],
+      [`/mailboxes/${target}`, "Latest items", "Show all items"],
+      [`/targets/${mailbox}`, "No waiting messages", "Messages"],
     ]),
   ).toEqual([]);
   expect([...problems, ...own.problems]).toEqual([]);

@@ -28,7 +28,7 @@ it("keeps text that is typed while a target's settings are being saved", async (
   expect(await page.getByLabel("Description").inputValue()).toBe("typed meanwhile");
   expect(await page.getByLabel("Value 1").inputValue()).toBe("shop-7");
   await save.click();
-  await page.getByPlaceholder("kept as it is").waitFor();
+  await page.getByPlaceholder("unchanged").waitFor();
   const { body } = await service.call("GET", `/api/v1/targets/${target.id}`, { key: stage.account.api_key });
   expect(body).toMatchObject({
     name: "saved first",
@@ -132,7 +132,7 @@ it("says that a target deleted elsewhere no longer exists, and keeps the typed t
   await page.goto(`/targets/${target.id}?tab=settings`);
   await page.getByLabel("Description").fill("typed here");
   await service.call("DELETE", `/api/v1/targets/${target.id}`, { key: stage.account.api_key });
-  await page.getByText("this is no longer there; it may have been deleted elsewhere").waitFor();
+  await page.getByText("this no longer exists; another user may have deleted it").waitFor();
   expect(await page.getByLabel("Description").inputValue()).toBe("typed here");
   expect(problems).toEqual([]);
 });

@@ -39,7 +39,7 @@ it("does not offer to replay selected items that the filter has hidden", async (
   await page.getByRole("button", { name: "Remove type: order.other" }).waitFor();
   await page.getByRole("link", { name: "order.one" }).waitFor({ state: "detached" });
   expect(await page.getByText("selected", { exact: false }).count()).toBe(0);
-  expect(await page.getByText("replayed already").count()).toBe(0);
+  expect(await page.getByText("already replayed").count()).toBe(0);
   expect(problems).toEqual([]);
 });
 
@@ -80,7 +80,7 @@ it("removes the last message although the pointer is over it, and does not show 
   await page.getByRole("button", { name: /ticket\.gone/ }).hover();
   await service.call("POST", `/api/v1/events/${gone}/cancel`, { key });
   // Held rows stay while the pointer is over them, but the empty state replaces them.
-  await page.getByText("Nothing waits").waitFor();
+  await page.getByText("No waiting messages").waitFor();
   await page.getByRole("heading", { level: 1 }).hover();
   await sendItem(service, owner, mailbox, { event_type: "ticket.new" });
   await page.getByRole("button", { name: /ticket\.new/ }).waitFor();

@@ -73,10 +73,10 @@ it("force-releases a stuck message, then rejects it with a recorded reason", asy
   expect(await reject.isDisabled()).toBe(true);
   await page.getByLabel("Reason").fill("the parcel is back");
   await reject.click();
-  await page.getByText("Rejected; it is dead.").waitFor();
+  await page.getByText("Rejected; the message is dead.").waitFor();
   const drawer = page.getByRole("dialog");
-  await drawer.getByText(`Made dead by ${account.user.email}`).waitFor();
-  await drawer.getByText(`Taken from its holder by ${account.user.email}`).waitFor();
+  await drawer.getByText(`Force-rejected by ${account.user.email}`).waitFor();
+  await drawer.getByText(`Force-released by ${account.user.email}`).waitFor();
   await drawer.getByText("the parcel is back").first().waitFor();
   await drawer.getByRole("button", { name: "Redrive" }).waitFor();
   expect(problems).toEqual([]);
@@ -123,7 +123,7 @@ it("redrives dead messages", async () => {
   await page.getByRole("button", { name: /DEAD/ }).click();
   await page.getByText("the customer is unknown").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
-  await page.getByText("Brought back; it can be claimed again.").waitFor();
+  await page.getByText("Redriven; it can be claimed again.").waitFor();
   await expect
     .poll(async () => {
       const { body } = await dashboard.service.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`, {
@@ -147,7 +147,7 @@ it("redrives dead messages", async () => {
     await route.fallback();
   });
   await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
-  await page.getByText("It was no longer dead.").waitFor();
+  await page.getByText("The message was not dead any more.").waitFor();
   expect(problems).toEqual([]);
 });
 
@@ -170,7 +170,7 @@ it("sends operational events to a chosen mailbox, which can be removed again", a
   await page.getByRole("dialog").getByRole("group", { name: "Payload" }).waitFor();
   await page.goto("/settings?tab=notifications");
   await page.getByRole("button", { name: "Remove what to look at" }).click();
-  await page.getByText("what to look at is told nothing any more.").waitFor();
+  await page.getByText("what to look at no longer receives notifications.").waitFor();
   await expect.poll(() => page.getByRole("button", { name: "Remove what to look at" }).count()).toBe(0);
   expect(problems).toEqual([]);
 });
@@ -185,7 +185,7 @@ it("cancels a message before a consumer claims it", async () => {
   await page.getByRole("button", { name: "Cancel the item" }).click();
   await page.getByText("CANCELED", { exact: true }).waitFor();
   await visit(page, `/mailboxes/${mailboxId}`);
-  await page.getByText("Nothing waits").waitFor();
+  await page.getByText("No waiting messages").waitFor();
   expect(problems).toEqual([]);
 });
 
@@ -210,7 +210,7 @@ it("answers an agent that asks for input", async () => {
   await page.getByRole("link", { name: "planner waits for your answer" }).click();
   await page.goto("/handoffs?state=COMPLETED");
   await page.getByText("No handoff is in this state").waitFor();
-  await page.getByLabel("Filter handoffs by state").selectOption({ label: "Waits for your answer" });
+  await page.getByLabel("Filter handoffs by state").selectOption({ label: "Input required" });
   await tabTo(page, page.getByRole("button", { name: /planner/ }));
   await page.keyboard.press("Enter");
   await tabTo(page, page.getByLabel("The agent waits for your answer"));

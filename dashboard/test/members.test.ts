@@ -61,7 +61,7 @@ it("invites a viewer, who can read everything but is offered no actions until th
     [`/targets/${target.id}?tab=secret`, "Verify deliveries"],
     ["/targets", "seen"],
     ["/customers", "Shop GmbH"],
-    ["/customers/shop-7", "No target belongs to it yet"],
+    ["/customers/shop-7", "No targets yet"],
     ["/event-types", "Paid in full"],
     ["/event-types?type=order.paid", "No example was given."],
     ["/publications", "published.too"],
@@ -91,7 +91,7 @@ it("invites a viewer, who can read everything but is offered no actions until th
   await page.keyboard.press("r");
   await page.getByText("Your role does not allow replays").waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByLabel("Page, target, customer, or an id of anything").fill("target");
+  await page.getByLabel("Page, target, customer, or any id").fill("target");
   await page.getByRole("option", { name: "Targets" }).waitFor();
   expect(await page.getByRole("option", { name: "New target" }).count()).toBe(0);
   await page.keyboard.press("Escape");
@@ -107,7 +107,7 @@ it("invites a viewer, who can read everything but is offered no actions until th
   await tabTo(first.page, first.page.getByRole("button", { name: `Change the role of ${email} to Member` }));
   await first.page.keyboard.press("Enter");
   await untilFocused(first.page, `Role of ${email}`);
-  await first.page.getByText(`${email} is Member now.`).waitFor();
+  await first.page.getByText(`${email} now has the role Member.`).waitFor();
   await page.goto(`/hooks/targets/${target.id}`);
   await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
 

@@ -56,7 +56,7 @@ it("lists the items of one customer and of a custom time range, with relative ti
   const dialog = page.getByRole("dialog", { name: "Accepted between" });
   await dialog.getByLabel("From").fill("2020-01-02T00:00");
   await dialog.getByLabel("To").fill("2020-01-01T00:00");
-  await dialog.getByText("Has to be later than the beginning").waitFor();
+  await dialog.getByText("Must be later than the beginning").waitFor();
   await dialog.getByLabel("To").fill("2020-01-03T00:00");
   await dialog.getByRole("button", { name: "Filter" }).click();
   await page.getByText("No item matches").waitFor();

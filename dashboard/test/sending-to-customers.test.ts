@@ -51,17 +51,17 @@ it("publishes to three targets of a customer, then replays to the target that fa
   await page.getByRole("button", { name: "Replay 1 item" }).click();
   await page.getByRole("status").filter({ hasText: "Sent to 1 target." }).waitFor();
   await page.getByText("3 items: 3 delivered.").waitFor();
-  await page.getByText("No item is in this state now").waitFor();
+  await page.getByText("No items with this status").waitFor();
   expect(await page.getByRole("button", { name: "Replay to failed targets…" }).isDisabled()).toBe(true);
   await page.getByRole("button", { name: "Send to targets added since…" }).click();
   await page.getByText("Each gets a new item, which is billed", { exact: false }).waitFor();
   await page.getByRole("button", { name: "Send", exact: true }).click();
   await page.getByText("4 items: 4 delivered.").waitFor();
-  await page.getByRole("link", { name: "Show all its items" }).click();
+  await page.getByRole("link", { name: "Show all items" }).click();
   await page.getByRole("link", { name: `added to ${uid}` }).waitFor();
   // The item's page links back to the publication.
   await page.getByRole("link", { name: `weak of ${uid}` }).click();
-  await page.getByText("Failed for good").waitFor();
+  await page.getByText("Failed permanently").waitFor();
   await page.locator(`a[href="/publications/${body.id}"]`).click();
   await page.getByText("4 items: 4 delivered.").waitFor();
   expect(problems).toEqual([]);
@@ -79,7 +79,7 @@ it("creates a customer with a target whose secret the receiver has, and deletes 
   await page.getByRole("alert").filter({ hasText: "1 to 128 characters" }).waitFor();
   await uid.fill("shop:7");
   await page.getByLabel("Metadata").fill('{"plan": ');
-  await page.getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "Invalid JSON" }).waitFor();
   expect(await make.isDisabled()).toBe(true);
   await page.getByLabel("Metadata").fill('{"plan": "gold"}');
   await page.getByLabel("Display name").fill("Shop GmbH");
@@ -91,7 +91,7 @@ it("creates a customer with a target whose secret the receiver has, and deletes 
   await page.getByRole("button", { name: "New customer" }).click();
   await uid.fill("shop:7");
   await make.click();
-  await page.getByText("There is a customer with this uid already").waitFor();
+  await page.getByText("A customer with this uid exists already").waitFor();
   await page.getByRole("link", { name: "Open it" }).click();
   await page.getByRole("heading", { name: "Shop GmbH" }).waitFor();
   await page.getByRole("link", { name: "New target" }).click();
@@ -117,7 +117,7 @@ it("creates a customer with a target whose secret the receiver has, and deletes 
   await proposed.waitFor({ state: "attached" });
   await page.goBack();
   await page.getByRole("button", { name: "Delete this customer…" }).click();
-  await page.getByText("1 target goes with it.").waitFor();
+  await page.getByText("1 target is deleted with it.").waitFor();
   await page.getByLabel("Type shop:7 to confirm").fill("shop:7");
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("shop:7 was deleted, with 1 target.").waitFor();
@@ -164,7 +164,7 @@ it("describes event types, imports a document after a preview, and suggests the 
   await name.fill("order.paid");
   const schema = page.getByLabel("Schema");
   await schema.fill('{"type": ');
-  await page.getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "Invalid JSON" }).waitFor();
   await schema.fill('{"type": "text"}');
   await make.click();
   await page.getByRole("alert").filter({ hasText: "Schema.type must be" }).waitFor();
@@ -183,8 +183,8 @@ it("describes event types, imports a document after a preview, and suggests the 
   await chooseLostFile(page);
   await page.getByText("lost.json cannot be read.", { exact: false }).waitFor();
   const webhooks = { "order.sent": { post: { summary: "Left the house" } }, "order.*": {} };
-  await page.getByLabel("The document").fill(JSON.stringify({ openapi: "3.1.0", webhooks }));
-  await page.getByRole("button", { name: "See what it would do" }).click();
+  await page.getByLabel("OpenAPI document").fill(JSON.stringify({ openapi: "3.1.0", webhooks }));
+  await page.getByRole("button", { name: "Preview" }).click();
   await page.getByText("Refused: 1").waitFor();
   await page.getByRole("button", { name: "Import 1" }).click();
   await page.getByText("1 created, 0 updated.").waitFor();
@@ -205,7 +205,7 @@ it("describes event types, imports a document after a preview, and suggests the 
   await visit(page, "/event-types?type=order.sent");
   await page.getByRole("button", { name: "Delete this event type…" }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
-  await page.getByText("order.sent was deleted. 1 target still names it.").waitFor();
+  await page.getByText("order.sent was deleted. 1 target still lists it.").waitFor();
   await visit(page, `/targets/${target.id}?tab=settings`);
   await types.waitFor();
   await page.locator('datalist option[value="order.sent"]').waitFor({ state: "detached" });

@@ -92,8 +92,8 @@ it("changes the password only with the current one, and ends the other sessions"
   await page.goto("/settings");
   const next = "a better horse battery";
   for (const [present, shown] of [
-    ["not the one", "The present password is wrong."],
-    [account.password, "Changed. Your other sessions have ended."],
+    ["not the one", "The current password is wrong."],
+    [account.password, "Password changed. Your other sessions have ended."],
   ] as const) {
     await page.getByLabel("Current password").fill(present);
     await page.getByLabel("New password").fill(next);
@@ -144,7 +144,7 @@ it("makes no requests while paused, and shows the changes after it is resumed", 
   await page.getByRole("button", { name: "1 new" }).click();
   await page.getByRole("link", { name: "meanwhile" }).waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByLabel("Page, target, customer, or an id of anything").fill(`see ${target.id}`);
+  await page.getByLabel("Page, target, customer, or any id").fill(`see ${target.id}`);
   await page.keyboard.press("Enter");
   await page.getByText("Latest items").waitFor();
   expect(problems).toEqual([]);

@@ -73,7 +73,9 @@ it("counts down the wait after too many requests, on a page and at sign-in", asy
     await page.getByRole("button", { name: "Sign in" }).click();
     await page
       .getByText(
-        tries < 2 ? "The email or the password is wrong." : /Too many tries from here. Try again in \d+ min/,
+        tries < 2
+          ? "The email or the password is wrong."
+          : /Too many attempts from your network. Try again in \d+ min/,
       )
       .waitFor();
   }
@@ -117,7 +119,7 @@ it("keeps its data, with its time, while the database is unreachable, and contin
   await page.getByRole("link", { name: "kept" }).first().waitFor();
   proxy.accepts = false;
   proxy.sever();
-  const asOf = page.getByText(/As of \d\d:\d\d:\d\d: the service does not answer at the moment/);
+  const asOf = page.getByText(/As of \d\d:\d\d:\d\d: the service is unavailable/);
   await asOf.first().waitFor({ timeout: 60_000 });
   expect(await page.getByRole("link", { name: "kept" }).count()).toBeGreaterThan(0);
   await visit(page, "/replays");

@@ -11,7 +11,7 @@ it("shows a failing target and the reason, changes its URL and replays all faile
   await page.goto("/items?status=FAILED");
   await expect.poll(() => page.locator("main a[href*='/items/']").count()).toBe(3);
   await page.locator("main a[href*='/items/']").first().click();
-  await page.getByText("Failed for good at the first attempt, with 503.", { exact: false }).waitFor();
+  await page.getByText("Failed permanently at the first attempt, with 503.", { exact: false }).waitFor();
   await page.getByText("no healthy upstream").waitFor();
   expect(ids).toContain(new URL(page.url()).searchParams.get("open"));
   await page.getByRole("dialog").getByRole("link", { name: "warehouse" }).click();
@@ -55,7 +55,7 @@ it("shows a failing target and the reason, changes its URL and replays all faile
   await expect.poll(() => page.getByText("replayed, delivered").count()).toBe(3);
   await page.keyboard.press("j");
   await page.keyboard.press("x");
-  await page.getByText("1 replayed already").waitFor();
+  await page.getByText("1 already replayed").waitFor();
   expect(await page.getByRole("button", { name: "Replay 1", exact: true }).count()).toBe(0);
   await page.getByRole("button", { name: "Replay all 1" }).waitFor();
   await page.keyboard.press("r");
@@ -212,7 +212,7 @@ it("erases the content of all items of a correlation id", async () => {
   });
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings?tab=erasures");
-  const erase = page.getByRole("button", { name: "Erase all its items…" });
+  const erase = page.getByRole("button", { name: "Erase all items…" });
   await page.getByLabel("Correlation id").fill("customer 7");
   await page.getByText("Letters, digits, _ and -").waitFor();
   expect(await erase.isDisabled()).toBe(true);
@@ -260,7 +260,7 @@ it("accepts an object that is typed letter by letter, and shows its errors meanw
   await page.goto(`/targets/${target.id}?tab=settings`);
   const metadata = page.getByLabel("Metadata");
   await metadata.pressSequentially('{"plan": ');
-  await page.getByText("Not JSON yet", { exact: false }).waitFor();
+  await page.getByText("Invalid JSON", { exact: false }).waitFor();
   await metadata.fill('{"plan": "gold", "id": 12345678901234567891}');
   await page.getByText("12345678901234567891 is a number too large to keep", { exact: false }).waitFor();
   await metadata.fill('{"plan": ');

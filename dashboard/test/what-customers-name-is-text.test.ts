@@ -167,7 +167,7 @@ it("shows markup in names, types, payloads, responses and agents' messages as pl
   await page.getByRole("dialog").getByRole("group", { name: "Payload" }).waitFor();
   await page.keyboard.press("Escape");
   await page.keyboard.press("Control+k");
-  await page.getByLabel("Page, target, customer, or an id of anything").fill(markup);
+  await page.getByLabel("Page, target, customer, or any id").fill(markup);
   await page.getByRole("option").filter({ hasText: markup }).first().waitFor();
   expect(await page.evaluate("window.planted")).toBeUndefined();
   expect(problems).toEqual([]);

@@ -25,9 +25,9 @@ export class Problem extends Error {
 /** The error as a sentence for users. */
 export function sentenceOf(error: unknown): string {
   if (isPartMissing(error))
-    return "A part of this page could not be loaded: the service may be restarting, or was upgraded.";
-  if (!(error instanceof Problem)) return "Something unexpected happened in this page.";
-  if (error.code === "password_wrong") return "The present password is wrong.";
+    return "A part of this page could not be loaded: the service may be restarting, or was upgraded. Try again.";
+  if (!(error instanceof Problem)) return "An unexpected error happened on this page. Reload it.";
+  if (error.code === "password_wrong") return "The current password is wrong.";
   switch (error.status) {
     case 0:
       return "The service cannot be reached. It may be restarting, or the network is down.";

@@ -37,7 +37,7 @@ function useCopy(text: string, onCopied?: () => void) {
   async function copy(): Promise<void> {
     const done = await copyText(text);
     if (!done) {
-      toast({ text: "The browser did not allow copying; select the text and copy it by hand." });
+      toast({ text: "The browser blocked copying. Select the text and copy it." });
       return;
     }
     onCopied?.();

@@ -49,9 +49,9 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
         hint={`Your own id for the customer; cannot be changed later: ${uidRule}`}
         error={
           uid !== "" && !isPossible
-            ? `${uidRule}, but not . or ..`
+            ? `${uidRule}; . and .. are not allowed`
             : isTaken
-              ? "There is a customer with this uid already"
+              ? "A customer with this uid exists already"
               : undefined
         }
         value={uid}

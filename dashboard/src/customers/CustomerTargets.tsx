@@ -34,7 +34,7 @@ export function CustomerTargets({ uid }: { uid: string }) {
       <PagedList
         query={query}
         isEmpty={targets.length === 0}
-        empty={<Empty title="No target belongs to it yet" action={newTarget("primary")} />}
+        empty={<Empty title="No targets yet" action={newTarget("primary")} />}
       >
         <RowList of={targets}>{(target) => <Row target={target} />}</RowList>
       </PagedList>

@@ -84,7 +84,7 @@ function NoCustomers({ prefix, action, onClear }: NoCustomersProps) {
   if (prefix !== undefined)
     return (
       <Empty title="No customer matches" action={<Button onClick={onClear}>Show all customers</Button>}>
-        No uid begins with this. Capital letters count.
+        No uid begins with this text (case-sensitive).
       </Empty>
     );
   return (

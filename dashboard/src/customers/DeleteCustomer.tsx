@@ -15,7 +15,7 @@ const mostCounted = 1000;
 export function DeleteCustomer({ customer }: { customer: Customer }) {
   const [asks, setAsks] = useState(false);
   return (
-    <DeletionCard consequence="Its targets are deleted with it. What was delivered stays on record.">
+    <DeletionCard consequence="Its targets are deleted with it. Past deliveries are kept.">
       <Button look="danger" onClick={() => setAsks(true)}>
         Delete this customer…
       </Button>
@@ -57,7 +57,7 @@ function ConfirmDeletion({ uid, onClose }: { uid: string; onClose: () => void })
     >
       <p role="status">
         {count.isError
-          ? "Its targets cannot be counted."
+          ? "Its targets could not be counted. Close the dialog and try again."
           : count.data === undefined
             ? "Counting…"
             : warning(count.data)}
@@ -73,7 +73,7 @@ function counted(targets: number): string {
 function warning(targets: number): string {
   if (targets === 0) return "No target belongs to it. This cannot be undone.";
   if (targets === 1)
-    return "1 target goes with it. What is queued for it becomes CANCELED, and posting to it is refused from then on. This cannot be undone.";
+    return "1 target is deleted with it. Queued items become CANCELED, and posting to it is refused from then on. This cannot be undone.";
   const many = `${counted(targets)}${targets < mostCounted ? "" : " or more"}`;
-  return `${many} go with it. What is queued for them becomes CANCELED, and posting to them is refused from then on. This cannot be undone.`;
+  return `${many} are deleted with it. Queued items become CANCELED, and posting to them is refused from then on. This cannot be undone.`;
 }

@@ -19,7 +19,7 @@ export function PortalLink({ uid }: { uid: string }) {
     mutationFn: () => answer(client.DELETE("/api/v1/customers/{uid}/portal-sessions", { params })),
     onSuccess: ({ ended_sessions: sessions }) => {
       make.reset();
-      toast({ text: sessions === 0 ? "None was open." : `Ended: ${sessions}.` });
+      toast({ text: sessions === 0 ? "No session was open." : `Sessions ended: ${sessions}.` });
     },
   });
   return (

@@ -21,10 +21,10 @@ export function smallObjectProblem(text: string, example: string): string | unde
   try {
     value = JSON.parse(text);
   } catch {
-    return `Not JSON yet: an object such as ${example}`;
+    return `Invalid JSON: enter an object such as ${example}`;
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return `Not an object, such as ${example}`;
+    return `Must be an object, such as ${example}`;
   return new TextEncoder().encode(JSON.stringify(value)).length > mostBytes ? "At most 4 KiB" : undefined;
 }
 

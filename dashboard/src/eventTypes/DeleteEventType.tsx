@@ -6,7 +6,7 @@ import { ConfirmButton, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 
 const consequence =
-  "Targets that name it keep it, and go on getting such items; none can name it anew while there are other types.";
+  "Targets that list it keep receiving its items. While the catalogue has other types, no target can add it.";
 
 export function DeleteEventType({ type: { name } }: { type: EventType }) {
   const navigate = useNavigate();
@@ -32,6 +32,6 @@ export function DeleteEventType({ type: { name } }: { type: EventType }) {
 function stillNamed(targets: number): string {
   if (targets === 0) return "";
   return targets === 1
-    ? " 1 target still names it."
+    ? " 1 target still lists it."
     : ` ${targets.toLocaleString("en")} targets still name it.`;
 }

@@ -75,7 +75,7 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
 
 function nameProblem(name: string, isTaken: boolean): string | undefined {
   if (name !== "" && !isTypeName(name)) return typeNameRule;
-  return isTaken ? "There is a type of this name already" : undefined;
+  return isTaken ? "An event type with this name exists already" : undefined;
 }
 
 /**

@@ -58,7 +58,7 @@ function Shown({ type }: { type: EventType }) {
             [
               "Items",
               <Link key="items" to="/items" search={{ type: type.name }} className="text-accent underline">
-                Items of this type
+                Show items of this type
               </Link>,
             ],
           ]}

@@ -44,7 +44,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
       title="Import event types"
       wide
       onClose={onClose}
-      action={isWorthIt ? `Import ${found.created.length + found.updated.length}` : "See what it would do"}
+      action={isWorthIt ? `Import ${found.created.length + found.updated.length}` : "Preview"}
       doing={{ isPending: preview.isPending || apply.isPending, error: preview.error ?? apply.error }}
       isReady={isReady && (found === undefined || isWorthIt)}
       onSubmit={() => (isWorthIt ? apply.mutate() : preview.mutate())}
@@ -66,10 +66,10 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         </p>
       )}
       <CodeArea
-        label="The document"
+        label="OpenAPI document"
         rows={8}
         value={text}
-        hint="OpenAPI 3.1 or 3.2 as JSON or YAML: each of its webhooks becomes a type. Other types stay"
+        hint="OpenAPI 3.1 or 3.2 as JSON or YAML: each of its webhooks becomes a type. Other types are not changed"
         onChange={(event) => give(event.target.value)}
       />
       {found !== undefined && <Preview found={found} />}

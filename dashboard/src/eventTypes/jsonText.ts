@@ -16,7 +16,7 @@ export function jsonOf(text: string): unknown {
  */
 export function jsonProblem(
   text: string,
-  { words = "Not JSON yet", numbers = "compared" }: { words?: string; numbers?: Numbers } = {},
+  { words = "Invalid JSON", numbers = "compared" }: { words?: string; numbers?: Numbers } = {},
 ): string | undefined {
   if (text.trim() === "") return undefined;
   try {

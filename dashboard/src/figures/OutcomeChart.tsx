@@ -79,7 +79,7 @@ function HoveredStep({ stats, at }: { stats: Stats; at: number }) {
     <p className="figures flex flex-wrap gap-x-4 text-meta">
       <span className="text-muted">{shortTime(at, zone)}</span>
       {point === undefined ? (
-        <span className="text-muted">nothing happened</span>
+        <span className="text-muted">no activity</span>
       ) : (
         <>
           <span>{point.delivered.toLocaleString("en")} delivered</span>
@@ -192,7 +192,7 @@ function FiguresTable({ stats }: { stats: Stats }) {
   const names = ["From", "Accepted", "Delivered", "Retried", "Failed", "p95 ms"];
   return (
     <details>
-      <summary className="text-meta text-muted">The same figures as a table</summary>
+      <summary className="text-meta text-muted">Show as a table</summary>
       <div className="mt-2 max-h-80 overflow-auto" tabIndex={0} role="group" aria-label="Figures">
         <table className="figures w-full text-right">
           <thead className="sticky top-0 bg-surface text-meta text-muted">

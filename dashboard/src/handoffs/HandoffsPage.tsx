@@ -32,7 +32,7 @@ export function HandoffsPage() {
           <FilterField
             label="Filter handoffs by state"
             value={search["state"]}
-            all="in any state"
+            all="All states"
             choices={handoffStates}
             onChange={(state) => change({ state })}
           />
@@ -101,7 +101,7 @@ function Row({ row: { event, handoff }, onOpen }: { row: HandedOver; onOpen: (id
         onClick={() => onOpen(event.id)}
       >
         <span className="flex min-w-0 items-center gap-2">
-          <span className="truncate font-medium">{event.event_type || "No type"}</span>
+          <span className="truncate font-medium">{event.event_type || "No event type"}</span>
           <span className="truncate text-muted">{targetName(targets.data, event.endpoint_id)}</span>
         </span>
         <span className="justify-self-end">

@@ -10,8 +10,8 @@ export function stateName({ state, outcome, task_id: taskId }: Handoff): string 
 const stateNames: Record<string, string> = {
   SUBMITTED: "Submitted",
   WORKING: "Working",
-  INPUT_REQUIRED: "Waits for your answer",
-  AUTH_REQUIRED: "Waits for an authorization",
+  INPUT_REQUIRED: "Input required",
+  AUTH_REQUIRED: "Authorization required",
 };
 
 const outcomeNames: Record<string, string> = {

@@ -46,7 +46,7 @@ function AttemptIcon({ attempt }: { attempt: Attempt }) {
 function Answer({ text }: { text: string }) {
   return (
     <details open={text.length < 200}>
-      <summary className="text-meta text-muted">Answer, first KiB</summary>
+      <summary className="text-meta text-muted">Answer (first KiB)</summary>
       <pre
         tabIndex={0}
         className="mt-1 max-h-40 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"

@@ -61,7 +61,7 @@ function EraseItem({ event, onClose }: AskProps) {
       answer(client.POST("/api/v1/events/{id}/erase", { params: { path: { id: event.id } } })),
     onSuccess: () => {
       queries.removeQueries({ queryKey: ["payload", event.id] });
-      toast({ text: "Erased, with its copies." });
+      toast({ text: "Erased, including its replays." });
     },
     onSettled: refresh,
   });

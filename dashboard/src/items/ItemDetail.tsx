@@ -83,7 +83,7 @@ function Head({ event, attempts, handoff }: HeadProps) {
     r: () => replay.start(event),
     c: () =>
       void copyText(event.id).then((done) =>
-        toast({ text: done ? "Id copied." : "The browser did not allow copying." }),
+        toast({ text: done ? "Id copied." : "The browser blocked copying." }),
       ),
   });
   return (

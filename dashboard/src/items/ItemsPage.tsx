@@ -113,7 +113,7 @@ function NoItems({ filter, onClear }: { filter: ItemFilter; onClear: () => void 
   if (isFiltered(filter))
     return (
       <Empty title="No item matches" action={<Button onClick={onClear}>Clear the filters</Button>}>
-        There are items, but none with all of these.
+        No item matches all filters.
       </Empty>
     );
   return (
@@ -121,11 +121,11 @@ function NoItems({ filter, onClear }: { filter: ItemFilter; onClear: () => void 
       title="No items yet"
       action={
         <Link to="/start" search={{}} className={buttonLook("primary")}>
-          Send the first one
+          Send an item
         </Link>
       }
     >
-      What is posted to a target shows up here: curl -X POST …/t/TARGET with an API key and a JSON body.
+      Items that you post to a target appear here: curl -X POST …/t/TARGET with an API key and a JSON body.
     </Empty>
   );
 }
@@ -156,7 +156,7 @@ function useListKeys({ rows, replay, ids, selection, open, input, onOpen }: List
       c: () => {
         if (id === undefined) return;
         void copyText(id).then((done) =>
-          toast({ text: done ? "Id copied." : "The browser did not allow copying." }),
+          toast({ text: done ? "Id copied." : "The browser blocked copying." }),
         );
       },
     },

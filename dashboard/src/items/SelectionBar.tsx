@@ -42,7 +42,7 @@ export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
         )}
         {open.length < count && (
           <>
-            <span className="text-muted">{count - open.length} replayed already</span>
+            <span className="text-muted">{count - open.length} already replayed</span>
             <Button busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
               Replay all {count}
             </Button>

@@ -4,7 +4,7 @@ import { Card, Facts } from "../controls/Card.tsx";
 /** The headers of a webhook item's last attempt. */
 export function SentHeaders({ event, attempts }: { event: ItemEvent; attempts: readonly Attempt[] }) {
   return (
-    <Card title="Headers as they were sent">
+    <Card title="Request headers">
       <div className="text-meta">
         <Facts
           facts={sentHeaders(event, attempts).map(([name, value]) => [name, <code key={name}>{value}</code>])}
@@ -25,7 +25,7 @@ function sentHeaders(event: ItemEvent, attempts: readonly Attempt[]): readonly (
     ["webhook-id", event.webhook_id],
     ["x-event-id", event.id],
     ...(last === undefined ? [] : [["webhook-timestamp", String(last.attempted_at)] as const]),
-    ["webhook-signature", "v1,… (made for each attempt, not kept)"],
+    ["webhook-signature", "v1,… (computed for each attempt, not stored)"],
     ...(event.source_event_id === null ? [] : [["x-source-event-id", event.source_event_id] as const]),
     ...(!event.event_type ? [] : [["x-event-type", event.event_type] as const]),
     ...Object.entries(last?.request_headers ?? {}),

@@ -35,7 +35,7 @@ export function TimeRangeDialog({ onChoose, onClose }: TimeRangeDialogProps) {
         <TextField label="From" {...field("from")} />
         <TextField
           label="To"
-          error={isBackwards ? "Has to be later than the beginning" : undefined}
+          error={isBackwards ? "Must be later than the beginning" : undefined}
           {...field("to")}
         />
       </div>

@@ -9,28 +9,28 @@ export function nextStep(event: ItemEvent, attempts: readonly Attempt[], nowMs: 
   switch (event.status) {
     case "QUEUED":
       return event.held
-        ? "It is held: its target is disabled. Enabling the target sends it."
+        ? "It is held because its target is disabled. Enable the target to send it."
         : `Attempt 1 of ${total} is due now.`;
     case "RETRYING":
       return retrying(event, attempts, nowMs);
     case "DELIVERED":
       return `${kindNamed(event.target_kind).words.delivered} ${tries(attempts.length)}${endedWith(last)}.`;
     case "FAILED":
-      return `Failed for good ${tries(attempts.length)}${endedWith(last)}. Replay sends it again as a new item.`;
+      return `Failed permanently ${tries(attempts.length)}${endedWith(last)}. Replay sends it again as a new item.`;
     case "FILTERED":
       return "Not sent: the target does not take this event type.";
     case "CANCELED":
-      return "Canceled before it was delivered: by hand, with its target, past its retention, or erased.";
+      return "Canceled before it was delivered: by a user, by the deletion of its target, after its retention, or by an erasure.";
     case "UNREAD":
       return "It waits in the mailbox for a consumer to claim it.";
     case "CLAIMED":
-      return "A consumer holds it under a lease; it comes back when the lease ends without an acknowledgement.";
+      return "A consumer has claimed it under a lease; it becomes claimable again if the lease ends without an acknowledgement.";
     case "ACKNOWLEDGED":
       return "A consumer acknowledged it.";
     case "EXPIRED":
       return "It stayed in the mailbox past its retention.";
     case "DEAD":
-      return "It was claimed too often, or rejected. Redrive in its mailbox brings it back.";
+      return "It was claimed too often, or rejected. Redrive it in its mailbox.";
   }
 }
 

@@ -27,7 +27,7 @@ export const statusLooks: Record<Status, StatusLook> = {
   FAILED: {
     icon: X,
     look: "text-failed bg-failed-bg",
-    meaning: "No attempt is left, or the receiver refused for good.",
+    meaning: "No retry is left, or the receiver refused the item permanently.",
     isEnd: true,
   },
   FILTERED: {
@@ -36,7 +36,11 @@ export const statusLooks: Record<Status, StatusLook> = {
     meaning: "The target does not take this event type.",
     isEnd: true,
   },
-  CANCELED: { ...ended, meaning: "It was canceled before an end, or its target was deleted.", isEnd: true },
+  CANCELED: {
+    ...ended,
+    meaning: "It was canceled before it was delivered, or its target was deleted.",
+    isEnd: true,
+  },
   UNREAD: { ...waiting, meaning: "It waits in the mailbox.", isEnd: false },
   CLAIMED: {
     icon: Lock,
@@ -44,7 +48,7 @@ export const statusLooks: Record<Status, StatusLook> = {
     meaning: "A consumer holds it under a lease.",
     isEnd: false,
   },
-  ACKNOWLEDGED: { ...good, meaning: "A consumer is done with it.", isEnd: true },
+  ACKNOWLEDGED: { ...good, meaning: "A consumer acknowledged it.", isEnd: true },
   EXPIRED: { ...ended, meaning: "It stayed in the mailbox past its retention.", isEnd: true },
   DEAD: {
     icon: Skull,

@@ -14,12 +14,12 @@ export interface Suggestion {
 }
 
 const details: Record<FilterKey, string> = {
-  status: "what became of it",
-  target: "where it goes",
-  customer: "to whom, by uid",
+  status: "its status",
+  target: "its target",
+  customer: "its customer, by uid",
   type: "its event type",
   correlation: "its correlation id",
-  replay: "the replay that made it",
+  replay: "the replay job that created it",
   time: "when it was accepted",
 };
 

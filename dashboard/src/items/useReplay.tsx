@@ -96,7 +96,7 @@ export function useReplay(): Replay {
 /** Why a replay needs confirmation: the receiver may have the item already. Undefined if it cannot. */
 function doubt({ status, replayed_by: latest }: Omit<Item, "id">): string | undefined {
   if (status === "DELIVERED")
-    return "It was delivered already. Its receiver gets it once more, under the same webhook-id.";
+    return "It was delivered already. The receiver gets it again, with the same webhook-id.";
   if (status === "ACKNOWLEDGED")
     return "A consumer acknowledged it already. It becomes a new message of the mailbox.";
   if (wentThrough(latest)) return `It was replayed already, and that replay is ${latest!.status}.`;

@@ -78,7 +78,7 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
       <Figure
         name="Ready"
         value={number(stats.ready)}
-        detail={stats.blocked > 0 ? `${number(stats.blocked)} wait for their key's turn` : undefined}
+        detail={stats.blocked > 0 ? `${number(stats.blocked)} blocked by their ordering key` : undefined}
       />
       <Figure name="Claimed" value={counted(stats.claimed)} />
       <Figure name="Delayed" value={counted(stats.delayed)} />

@@ -22,7 +22,7 @@ export function MessageActions({ message, mailboxId }: MessageActionsProps) {
     mutationFn: () => redriveMessages(mailboxId, [message.id]),
     onSuccess: ({ redriven }) =>
       toast({
-        text: redriven === 0 ? "It was no longer dead." : "Brought back; it can be claimed again.",
+        text: redriven === 0 ? "The message was not dead any more." : "Redriven; it can be claimed again.",
       }),
     onSettled: refresh,
   });
@@ -62,12 +62,12 @@ function ForceRelease({ message, mailboxId, onClose }: ForceProps) {
       ),
     told: ({ status }) =>
       status === "DEAD"
-        ? "Released; that was its last claim, so it is dead."
+        ? "Released; it has used up its claims, so it is dead."
         : "Released; it can be claimed again.",
   });
   return (
     <Confirm
-      title="Take this message from its holder?"
+      title="Release this message from its consumer?"
       onClose={onClose}
       action="Force release"
       doing={release}
@@ -90,17 +90,17 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
           body: { reason: reason.trim() },
         }),
       ),
-    told: () => "Rejected; it is dead.",
+    told: () => "Rejected; the message is dead.",
   });
   return (
     <Confirm
-      title="Make this message dead?"
+      title="Reject this message?"
       onClose={onClose}
       action="Reject"
       mayConfirm={reason.trim() !== ""}
       doing={reject}
     >
-      <p>Nobody can claim it any more until it is redriven. The reason stays on record, with your address.</p>
+      <p>It cannot be claimed until it is redriven. The reason and your email address are recorded.</p>
       <TextField
         label="Reason"
         required

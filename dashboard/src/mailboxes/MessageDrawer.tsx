@@ -83,14 +83,14 @@ function Head({ message }: { message: Message }) {
                 ["Lease", <Countdown key="lease" until={message.claim_expires_at} ended="lapsed" />] as const,
               ]),
           ...(message.ordering_key === null ? [] : [["Ordering key", message.ordering_key] as const]),
-          ...(message.dead_reason === null ? [] : [["Dead because", message.dead_reason] as const]),
+          ...(message.dead_reason === null ? [] : [["Dead-letter reason", message.dead_reason] as const]),
         ]}
       />
     </div>
   );
 }
 
-const deeds = { force_release: "Taken from its holder", force_reject: "Made dead" };
+const deeds = { force_release: "Force-released", force_reject: "Force-rejected" };
 
 function Interventions({ of: { interventions } }: { of: ReadMessage }) {
   const nameOf = useKeyName();

@@ -47,9 +47,7 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
             onChange={(chosen) => change({ status: chosen })}
           />
         </div>
-        <p className="text-meta text-muted">
-          Peeking: what you look at here is not claimed and does not change.
-        </p>
+        <p className="text-meta text-muted">Looking at messages here does not claim or change them.</p>
       </div>
       <PagedList
         query={query}
@@ -79,7 +77,7 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
 
 function NoMessages({ status, onClear }: { status: string | undefined; onClear: () => void }) {
   if (status === undefined)
-    return <Empty title="Nothing waits">Messages appear here until they are acknowledged.</Empty>;
+    return <Empty title="No waiting messages">Messages appear here until they are acknowledged.</Empty>;
   return (
     <Empty
       title={`No message is ${status}`}

@@ -20,7 +20,7 @@ export function Redrive({ mailboxId, dead, isAtLeast, onClose }: RedriveProps) {
   const redrive = useMutation({
     mutationFn: () => redriveMessages(mailboxId),
     onSuccess: ({ redriven }) => {
-      toast({ text: `${redriven.toLocaleString("en")} brought back; they can be claimed again.` });
+      toast({ text: `${redriven.toLocaleString("en")} redriven; they can be claimed again.` });
       void queries.invalidateQueries({ queryKey: ["mailboxes"] });
     },
   });
@@ -36,7 +36,7 @@ export function Redrive({ mailboxId, dead, isAtLeast, onClose }: RedriveProps) {
 
 function titleOf(dead: number, isAtLeast: boolean): string {
   if (dead > mostAtATime) {
-    return `Bring ${number(mostAtATime)} of ${number(dead)}${isAtLeast ? " or more" : ""} dead messages back?`;
+    return `Redrive ${number(mostAtATime)} of ${number(dead)}${isAtLeast ? " or more" : ""} dead messages?`;
   }
   return `Bring ${number(dead)} dead ${dead === 1 ? "message" : "messages"} back?`;
 }

@@ -105,7 +105,7 @@ function Outcomes({ stats }: { stats: Stats }) {
   if (stats.points.length === 0)
     return (
       <Empty
-        title="Nothing happened in this range"
+        title="No activity in this range"
         action={
           <Link to="/start" search={{}} className={buttonLook()}>
             Send an item

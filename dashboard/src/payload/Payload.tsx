@@ -57,7 +57,7 @@ export function PayloadText({ text }: { text: string }) {
           className="justify-self-start text-meta text-muted underline"
           onClick={() => setRaw(!isRaw)}
         >
-          {isRaw ? "Show as a tree" : "Show as sent"}
+          {isRaw ? "Show as a tree" : "Show raw"}
         </button>
       )}
     </div>
@@ -110,7 +110,7 @@ export function CopyAsCurl({ id, targetId, eventType }: { id: string; targetId: 
       const command = asCurl(targetId, eventType, text.length > treeLimit ? undefined : text);
       const done = await copyText(command);
       toast({
-        text: done ? "Copied as curl; set POSTRIDER_KEY to a key." : "The browser did not allow copying.",
+        text: done ? "Copied as curl; set POSTRIDER_KEY to a key." : "The browser blocked copying.",
       });
     } catch (error) {
       toast({ text: sentenceOf(error) });

@@ -60,7 +60,7 @@ function Row({ event, onOpen }: { event: EventSummary; onOpen: () => void }) {
         <StatusPill status={event.status} />
       </span>
       <button type="button" className="min-w-0 truncate text-left font-medium underline" onClick={onOpen}>
-        {event.event_type || "Without a type"}
+        {event.event_type || "No event type"}
       </button>
       <span className="figures text-meta text-muted max-md:order-3 max-md:col-span-2">
         {(event.last_status_code ?? 0) > 0 && (
@@ -83,12 +83,12 @@ function ReplayFailures({ targetId }: { targetId: string }) {
     },
     onSuccess: ({ replays, failures }) => {
       const refused =
-        failures.length === 0 ? "" : ` ${failures.length} could not be: ${sentenceOf(failures[0])}`;
+        failures.length === 0 ? "" : ` ${failures.length} could not be replayed: ${sentenceOf(failures[0])}`;
       toast({
         text:
           replays.size + failures.length === 0
-            ? "No failure is left to replay."
-            : `${replays.size} sent again.${refused}`,
+            ? "No failed deliveries are left to replay."
+            : `${replays.size} replayed.${refused}`,
       });
     },
     onError: (error) => toast({ text: sentenceOf(error) }),

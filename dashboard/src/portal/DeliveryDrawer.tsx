@@ -31,7 +31,7 @@ function Delivery({ id }: { id: string }) {
     <Loaded query={query} title="Delivery">
       {({ event, delivery_attempts: attempts }) => (
         <div className="grid gap-4">
-          <ItemHeading level="h2" item={event} untyped="Without a type" />
+          <ItemHeading level="h2" item={event} untyped="No event type" />
           {kindNamed(event.target_kind).isInPortal && <Replay id={id} />}
           <Facts
             facts={[

@@ -94,7 +94,7 @@ function Portal() {
 function Ended({ why }: { why: string | undefined }) {
   return (
     <main className="mx-auto grid max-w-160 gap-3 p-6">
-      <h1 className="text-page font-semibold">This page needs a new link</h1>
+      <h1 className="text-page font-semibold">You need a new link</h1>
       {why !== undefined && (
         <p role="alert" className="text-failed">
           {why}

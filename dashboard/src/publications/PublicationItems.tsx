@@ -54,13 +54,13 @@ export function PublicationItems({ publication: { items }, counts }: Publication
 function None({ isFiltered }: { isFiltered: boolean }) {
   const showAll = (
     <Link to="." search={{}} replace className={buttonLook()}>
-      Show all its items
+      Show all items
     </Link>
   );
-  if (isFiltered) return <Empty title="No item is in this state now" action={showAll} />;
+  if (isFiltered) return <Empty title="No items with this status" action={showAll} />;
   return (
     <Empty title="It reached no target">
-      No target matched its type and filters. Once one does, “Send to targets added since” reaches it.
+      No target matched its type and filters. Once one does, “Send to targets added since” sends it there.
     </Empty>
   );
 }

@@ -83,7 +83,7 @@ function OfFailed({ failed }: { failed: number }) {
       {failed === 1
         ? "1 item failed or is dead. It is sent once more, as a new item with the same payload."
         : `${failed.toLocaleString("en")} items failed or are dead. Each is sent once more, as a new item with the same payload.`}{" "}
-      Replays are not billed. What waits or went through by a replay is left alone.
+      Replays are not billed. Items whose replay is in progress or succeeded are skipped.
     </p>
   );
 }
@@ -93,7 +93,7 @@ function OfAdded({ customer }: { customer: string | null }) {
     <p>
       It goes to each target of {customer === null ? "no customer" : <code>{customer}</code>} that it would
       reach now and did not reach yet: those made, enabled or given a matching type or filter since. Each gets
-      a new item, which is billed like any other. Nobody gets it twice.
+      a new item, which is billed like any other. No target gets it twice.
     </p>
   );
 }

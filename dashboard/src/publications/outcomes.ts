@@ -8,8 +8,8 @@ export type Outcome = "delivered" | "failed" | "waiting" | "ended";
 export const outcomeNames: Record<Outcome, string> = {
   delivered: "Delivered",
   failed: "Failed",
-  waiting: "Under way",
-  ended: "Ended otherwise",
+  waiting: "In progress",
+  ended: "Not sent",
 };
 
 export const outcomes = Object.keys(outcomeNames) as Outcome[];
@@ -42,8 +42,8 @@ const skippedNames: Record<PublicationReplay["skipped"][number]["reason"], strin
 export function replayedText(to: ReplayedTo, { items, skipped }: PublicationReplay): string {
   if (items.length === 0 && skipped.length === 0)
     return to === "failed"
-      ? "Nothing was sent: what failed was replayed already."
-      : "Nothing was sent: there is no target that it would reach and has not reached.";
+      ? "Nothing was sent: all failed items were replayed already."
+      : "Nothing was sent: all matching targets have received it.";
   const sent = `Sent to ${counted(items.length, "target")}.`;
   if (skipped.length === 0) return sent;
   const reasons = [...new Set(skipped.map(({ reason }) => skippedNames[reason]))];

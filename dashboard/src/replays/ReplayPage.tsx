@@ -87,7 +87,7 @@ function Job({ job }: { job: ReplayJob }) {
       {job.failed > 0 && (
         <div>
           <Link to="/items" search={{ replay: job.id, status: "FAILED" }} className="text-accent underline">
-            See what failed again
+            Show failed items
           </Link>
         </div>
       )}

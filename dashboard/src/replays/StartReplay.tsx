@@ -49,12 +49,12 @@ export function StartReplay({ title, filter, onClose, children }: StartReplayPro
       {children}
       <p role="status">
         {count.isError
-          ? "The number of matches cannot be read."
+          ? "The matches could not be counted. Try again."
           : total === undefined
             ? "Counting…"
             : total === 0
               ? "Nothing matches."
-              : `${many} ${total === 1 ? "item matches. It becomes a new item" : "items match. Each becomes a new item"} with the stored payload, at a pace the target can take. Replays are not billed, and can be canceled while they run.`}
+              : `${many} ${total === 1 ? "item matches. It becomes a new item" : "items match. Each becomes a new item"} with the stored payload, at a rate that the target can handle. Replays are not billed, and can be canceled while they run.`}
       </p>
       {(filter.status === "FAILED" || filter.status === "DEAD") && (
         <Checkbox

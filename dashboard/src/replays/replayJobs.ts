@@ -27,9 +27,10 @@ const replayable: readonly string[] = ["DELIVERED", "FAILED", "FILTERED", "CANCE
 /** Why no replay job can have this filter, as a sentence; undefined if one can. */
 export function refusalOf(filter: ItemFilter): string | undefined {
   if (filter.status !== undefined && !replayable.includes(filter.status))
-    return `Items that are ${filter.status} are not replayed: only what has ended is.`;
-  if (filter.replay !== undefined) return "Take the replay out of the filter to replay all that match.";
-  if (filter.customer !== undefined) return "Take the customer out of the filter to replay all that match.";
+    return `Items with the status ${filter.status} cannot be replayed: choose a final status.`;
+  if (filter.replay !== undefined) return "Remove the replay from the filter to replay all matching items.";
+  if (filter.customer !== undefined)
+    return "Remove the customer from the filter to replay all matching items.";
   return undefined;
 }
 

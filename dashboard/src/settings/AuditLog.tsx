@@ -27,7 +27,7 @@ export function AuditLog() {
         <FilterField
           label="Filter by"
           value={action}
-          all="everything"
+          all="All actions"
           choices={actions.map((one) => [one, one])}
           onChange={(chosen) => change({ action: chosen })}
         />

@@ -49,7 +49,7 @@ export function Erasures() {
           />
           <div>
             <Button type="submit" look="danger" disabled={!isId}>
-              Erase all its items…
+              Erase all items…
             </Button>
           </div>
         </For>

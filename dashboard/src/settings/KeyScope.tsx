@@ -45,9 +45,9 @@ export function scopeText({ scope, customer_uid: uid, mailbox_ids: ids }: ApiKey
     case undefined:
       return undefined;
     case "send":
-      return "sends only";
+      return "send only";
     case "read":
-      return "reads only";
+      return "read only";
     case "consume":
       return ids?.length === 1 ? "one mailbox only" : `${ids?.length ?? 0} mailboxes only`;
     case "customer":

@@ -56,7 +56,7 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
     mutationFn: (role: Role) =>
       answer(client.PATCH("/api/v1/members/{id}", { params: { path: { id: member.id } }, body: { role } })),
     onSuccess: async ({ role }) => {
-      toast({ text: `${member.email} is ${roleMeanings[role].name} now.` });
+      toast({ text: `${member.email} now has the role ${roleMeanings[role].name}.` });
       field.current?.focus();
       void queries.invalidateQueries({ queryKey: ["me"] });
       await queries.invalidateQueries({ queryKey: ["members"] });

@@ -44,7 +44,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
 function ShownKey({ name, value, onClose }: { name: string; value: string; onClose: () => void }) {
   return (
     <Modal title={`${name}: the key, shown only once`} open onClose={onClose} dismissible={false}>
-      <p>It cannot be read again. Copy it, or say that you saved it.</p>
+      <p>It cannot be shown again. Copy it, or confirm that you saved it.</p>
       <ShownOnce secret={value} action="Done" onDone={onClose} />
     </Modal>
   );

@@ -67,14 +67,14 @@ function Row({ one, name }: { one: NotificationTarget; name: string }) {
     queryKey: notificationsQuery.queryKey,
     remove: () =>
       answer(client.DELETE("/api/v1/notification-targets/{id}", { params: { path: { id: one.id } } })),
-    told: `${name} is told nothing any more.`,
+    told: `${name} no longer receives notifications.`,
   });
   return (
     <li className="flex flex-wrap items-center justify-between gap-2 rounded-control border px-3 py-2">
       <span className="min-w-0 flex-1 basis-40">
         <span className="block truncate font-medium">{name}</span>
         <span className="text-meta text-muted">
-          {one.event_types.length === tellings.length ? "everything" : one.event_types.join(", ")}
+          {one.event_types.length === tellings.length ? "All events" : one.event_types.join(", ")}
         </span>
       </span>
       <For least="member">
@@ -124,7 +124,7 @@ function Add({ heard }: { heard: readonly string[] }) {
       </SelectField>
       {targetId !== "" && (
         <fieldset className="grid gap-1.5">
-          <legend className="mb-1 font-medium">It is told when</legend>
+          <legend className="mb-1 font-medium">Notify when</legend>
           <Checklist of={tellings} chosen={types} onChange={setTypes} />
         </fieldset>
       )}

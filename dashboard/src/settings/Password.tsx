@@ -20,7 +20,7 @@ export function Password() {
     onSuccess: () => {
       setPresent("");
       setNext("");
-      toast({ text: "Changed. Your other sessions have ended." });
+      toast({ text: "Password changed. Your other sessions have ended." });
     },
   });
   return (

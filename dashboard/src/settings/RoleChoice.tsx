@@ -4,7 +4,7 @@ import { Options } from "../controls/Field.tsx";
 export const roleMeanings: Record<Role, { name: string; may: string }> = {
   viewer: { name: "Viewer", may: "Reads" },
   member: { name: "Member", may: "Works with targets, items, mailboxes and handoffs" },
-  admin: { name: "Admin", may: "Everything, keys, members and payment included" },
+  admin: { name: "Admin", may: "Everything, including keys, members and payment" },
 };
 
 const roles = Object.keys(roleMeanings) as Role[];

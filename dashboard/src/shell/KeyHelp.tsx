@@ -2,7 +2,7 @@ import { Modal } from "../controls/Modal.tsx";
 import { pages } from "./pages.ts";
 
 const keys: readonly (readonly [string, string])[] = [
-  ["Ctrl/⌘ K", "Go to a page, or to a pasted id of anything"],
+  ["Ctrl/⌘ K", "Go to a page, or to any pasted id"],
   ["/", "Filter"],
   ["j  k", "Next row, previous row"],
   ["Enter", "Open the row"],
@@ -10,9 +10,9 @@ const keys: readonly (readonly [string, string])[] = [
   ["Shift x", "Select up to the row"],
   ["r", "Replay"],
   ["c", "Copy the id"],
-  ["[  ]", "The item before, the item after"],
-  ["p", "Pause, go on"],
-  ["t", "Light or dark"],
+  ["[  ]", "Previous item, next item"],
+  ["p", "Pause or resume updates"],
+  ["t", "Switch theme"],
   ["?", "This help"],
   ...pages.flatMap(({ key, name }) => (key === undefined ? [] : [[`g ${key}`, name] as const])),
 ];

@@ -2,10 +2,10 @@ import { Circle, Pause, Play, RefreshCw, WifiOff } from "lucide-react";
 import { type LiveState, togglePause, useLiveState } from "../live/liveState.ts";
 
 const meanings: Record<LiveState, string> = {
-  Live: "What happens is shown as it happens. Click, or press p, to pause.",
-  Paused: "Nothing is read again until you go on. Click, or press p.",
-  Reconnecting: "The connection was lost and is being made again. Click, or press p, to pause.",
-  Polling: "The page asks every few seconds. Click, or press p, to pause.",
+  Live: "Updates appear live. Click, or press p, to pause.",
+  Paused: "Updates are paused. Click, or press p, to resume.",
+  Reconnecting: "The connection was lost; reconnecting. Click, or press p, to pause.",
+  Polling: "The page refreshes every few seconds. Click, or press p, to pause.",
 };
 
 /** Shows how the page learns of changes; a click pauses the page or resumes it. */

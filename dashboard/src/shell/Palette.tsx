@@ -46,8 +46,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
             aria-expanded="true"
             aria-controls="palette-choices"
             aria-activedescendant={choices.length > 0 ? `palette-choice-${at}` : undefined}
-            aria-label="Page, target, customer, or an id of anything"
-            placeholder="A page, target or customer, or the id of anything"
+            aria-label="Page, target, customer, or any id"
+            placeholder="A page, target or customer, or any id"
             className="h-12 w-full border-b bg-surface px-4 text-form outline-none"
             value={text}
             onChange={(event) => {

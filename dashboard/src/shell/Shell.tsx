@@ -47,7 +47,7 @@ function SignedIn() {
         href="#page"
         className="sr-only z-50 rounded-control bg-accent p-2 text-on-accent focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to the page
+        Skip to content
       </a>
       <aside className="sticky top-0 h-dvh border-r bg-surface max-md:hidden">
         <Sidebar />

@@ -40,7 +40,7 @@ function AuthProblem({ error, secondsLeft }: { error: Error | null; secondsLeft:
   const isWrong = error instanceof Problem && error.status === 401;
   const text =
     secondsLeft > 0
-      ? `Too many tries from here. Try again in ${duration(secondsLeft)}.`
+      ? `Too many attempts from your network. Try again in ${duration(secondsLeft)}.`
       : isWrong
         ? "The email or the password is wrong."
         : error instanceof Problem && error.status === 429

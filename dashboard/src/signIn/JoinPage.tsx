@@ -22,7 +22,7 @@ function JoinCard({ token }: { token: string }) {
     <AuthCard title="Join an organization" foot={<SignInLink />}>
       {isGone ? (
         <p role="alert" className="rounded-control bg-failed-bg p-3 text-failed">
-          This invitation is unknown, was used or revoked, or has expired. Ask who gave it to you for another.
+          This invitation is unknown, was used or revoked, or has expired. Ask its sender for another one.
         </p>
       ) : (
         <JoinForm token={token} onGone={() => setGone(true)} />

@@ -34,7 +34,7 @@ function ResetForm({ token, onGone, onDone }: { token: string; onGone: () => voi
   });
   return (
     <AuthCard title="Choose a new password" foot={<BackToSignIn />}>
-      <AuthForm asked={reset} submit="Set the password" onSubmit={() => reset.mutate()}>
+      <AuthForm asked={reset} submit="Set password" onSubmit={() => reset.mutate()}>
         <NewPasswordField label="New password" value={password} onChange={setPassword} />
       </AuthForm>
     </AuthCard>
@@ -56,10 +56,10 @@ function Gone() {
   return (
     <AuthCard title="This link does not work" foot={<BackToSignIn />}>
       <p role="alert" className="rounded-control bg-failed-bg p-3 text-failed">
-        It was used or replaced by a newer one, has expired, or is not complete.
+        The link was used or replaced by a newer one, has expired, or is incomplete.
       </p>
       <Link to="/forgot-password" className={buttonLook("primary")}>
-        Ask for another link
+        Request another link
       </Link>
     </AuthCard>
   );

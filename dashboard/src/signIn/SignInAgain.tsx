@@ -7,7 +7,7 @@ import { SignInForm } from "./SignInForm.tsx";
 export function SignInAgain({ email }: { email: string }) {
   return (
     <Modal title="Your session has ended" open dismissible={false} onClose={endSession}>
-      <p>Sign in again to go on. The page is as you left it; what was not saved is still there.</p>
+      <p>Sign in again to continue. The page is as you left it; unsaved changes are still there.</p>
       <SignInForm email={email}>
         <Button onClick={endSession}>Leave this page</Button>
       </SignInForm>

@@ -30,7 +30,7 @@ export function SignInForm({ email: known, onSignedIn, children }: SignInFormPro
     <AuthForm asked={logIn} submit="Sign in" onSubmit={() => logIn.mutate()} foot={children}>
       <OwnEmailField value={email} readOnly={known !== undefined} onChange={setEmail} />
       <PasswordField value={password} onChange={setPassword} />
-      <Checkbox text="Stay signed in on this machine" isChecked={stays} onChange={setStays} />
+      <Checkbox text="Stay signed in on this device" isChecked={stays} onChange={setStays} />
     </AuthForm>
   );
 }

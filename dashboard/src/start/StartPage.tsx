@@ -26,7 +26,7 @@ export function StartPage() {
       <div className="flex flex-wrap items-center justify-between gap-2">
         <h1 className="text-page font-semibold">Get started</h1>
         <Link to="/" search={{ skip: "1" }} className={buttonLook("quiet")}>
-          Skip this
+          Skip
         </Link>
       </div>
       <Loaded query={targets}>{(list) => <Steps targets={list} />}</Loaded>

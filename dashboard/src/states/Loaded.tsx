@@ -69,9 +69,9 @@ export function AsOf({ query }: { query: ReadBefore }) {
 }
 
 function refusal(error: unknown): string {
-  if (isPassing(error)) return "the service does not answer at the moment";
+  if (isPassing(error)) return "the service is unavailable";
   return error instanceof Problem && error.status === 404
-    ? "this is no longer there; it may have been deleted elsewhere"
+    ? "this no longer exists; another user may have deleted it"
     : "the service refused to read this again";
 }
 

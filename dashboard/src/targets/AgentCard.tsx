@@ -54,7 +54,7 @@ export function AgentCard({ target }: { target: Target }) {
         />
         {typeof target.card_error === "string" && (
           <div className="rounded-control bg-retrying-bg p-3 text-retrying">
-            <p className="font-medium">The card could not be renewed; the last good one stays in use.</p>
+            <p className="font-medium">The card could not be refreshed; the last good card stays in use.</p>
             <p className="wrap-anywhere">{target.card_error}</p>
           </div>
         )}
@@ -66,7 +66,7 @@ export function AgentCard({ target }: { target: Target }) {
             </p>
             <For least="member">
               <Button onClick={() => refresh.mutate({ confirm_origin: target.offered_origin ?? "" })}>
-                Agree and use it
+                Confirm and use the card
               </Button>
             </For>
           </div>
@@ -81,8 +81,8 @@ function signatureWords(target: Target): string {
   const detail = target.card_signature_detail ? `: ${target.card_signature_detail}` : "";
   const words: Record<string, string> = {
     verified: `Verified by the keys of ${target.card_signature_keys ?? "its origin"}`,
-    unverified: `Not verified, no key could be had${detail}`,
-    invalid: `Invalid, the key does not fit the card${detail}`,
+    unverified: `Not verified, no key could be fetched${detail}`,
+    invalid: `Invalid, the signature does not match the key${detail}`,
   };
   return words[target.card_signature ?? ""] ?? "The card is not signed";
 }

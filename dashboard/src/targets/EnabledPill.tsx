@@ -29,7 +29,7 @@ function stateOf(
   if (!enabled && reason !== undefined)
     return { text: "Disabled", look: "bg-failed-bg text-failed", Icon: CircleSlash, title: reason };
   if (!enabled)
-    return { text: "Paused", look: "bg-ended-bg text-ended", Icon: Pause, title: "Disabled by hand" };
+    return { text: "Paused", look: "bg-ended-bg text-ended", Icon: Pause, title: "Disabled by a user" };
   if (circuit !== undefined && circuit !== "closed")
     return {
       text: `Circuit ${circuits[circuit].name.toLowerCase()}`,
@@ -42,7 +42,12 @@ function stateOf(
       text: "Failing",
       look: "bg-retrying-bg text-retrying",
       Icon: CircleAlert,
-      title: "No attempt has succeeded lately",
+      title: "All recent attempts failed",
     };
-  return { text: "Enabled", look: "bg-delivered-bg text-delivered", Icon: Check, title: "Takes deliveries" };
+  return {
+    text: "Enabled",
+    look: "bg-delivered-bg text-delivered",
+    Icon: Check,
+    title: "Accepts deliveries",
+  };
 }

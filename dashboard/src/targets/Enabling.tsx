@@ -55,7 +55,7 @@ function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
         onSuccess: ({ held_items: was = 0 }) => {
           const count = was.toLocaleString("en");
           toast({
-            text: discards ? `Enabled; ${count} canceled.` : `Enabled; ${count} are sent from now on.`,
+            text: discards ? `Enabled; ${count} canceled.` : `Enabled; ${count} are being sent.`,
           });
           then.onSuccess();
         },
@@ -73,7 +73,7 @@ function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
       <fieldset className="grid gap-2">
         <legend className="mb-2">{many} for it.</legend>
         <Choice
-          name="Send them, as fast as the target takes them"
+          name="Send them, at the rate that the target can handle"
           isChosen={!discards}
           onChoose={() => setDiscards(false)}
         />

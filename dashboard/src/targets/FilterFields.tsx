@@ -37,7 +37,7 @@ export function FilterFields({ value, error, onChange }: FilterFieldsProps) {
 function TryFilter({ filter }: { filter: Record<string, unknown> }) {
   const [sample, setSample] = useState("");
   const [eventType, setEventType] = useState("");
-  const wrong = jsonProblem(sample, { words: 'Not JSON yet: such as {"amount": 80}' });
+  const wrong = jsonProblem(sample, { words: 'Invalid JSON: enter a sample such as {"amount": 80}' });
   const asked = JSON.stringify({ filter, sample, eventType });
   const trial = useMutation({
     mutationFn: (_asked: string) =>
@@ -90,7 +90,7 @@ function TryFilter({ filter }: { filter: Record<string, unknown> }) {
 }
 
 const verdicts = {
-  matches: "It matches: the item would be let through.",
+  matches: "It matches: the item would be sent.",
   differs: "It differs: the item would be FILTERED.",
   undecided: "The sample is too large for this filter: such an item is let through.",
 };

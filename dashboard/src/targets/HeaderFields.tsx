@@ -13,7 +13,7 @@ interface HeaderFieldsProps {
 export function HeaderFields({ headers, error, onChange }: HeaderFieldsProps) {
   return (
     <fieldset className="grid gap-2">
-      <legend className="mb-1 font-medium">Headers of your own</legend>
+      <legend className="mb-1 font-medium">Custom headers</legend>
       {headers.map((header, index) => (
         <HeaderRow
           key={header.key}
@@ -64,7 +64,7 @@ function HeaderRow({ header, number, onChange, onRemove }: HeaderRowProps) {
           type={header.isSecret ? "password" : "text"}
           autoComplete="off"
           value={isKept ? "" : header.value}
-          placeholder={isKept ? "kept as it is" : ""}
+          placeholder={isKept ? "unchanged" : ""}
           onChange={(event) => onChange({ ...header, value: event.target.value })}
         />
       </div>

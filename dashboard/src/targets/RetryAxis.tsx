@@ -38,7 +38,7 @@ function Schedule({ times }: { times: readonly number[] }) {
   if (others.length === 0)
     return (
       <>
-        2 attempts: at once, and <After seconds={first} />, give or take a fifth.
+        2 attempts: at once, and <After seconds={first} />, ±20 %.
       </>
     );
   return (
@@ -55,7 +55,7 @@ function Schedule({ times }: { times: readonly number[] }) {
           … and the last <After seconds={times.at(-1)!} />
         </>
       )}
-      . Each wait is three times the one before, give or take a fifth.
+      . Each wait is three times the one before, ±20 %.
     </>
   );
 }

@@ -29,14 +29,14 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
   const rotate = useRotation(target.id, {
     onRotated: (secret) => {
       onClose();
-      if (secret === undefined) toast({ text: "Rotated: the secret that you gave signs from now on." });
+      if (secret === undefined) toast({ text: "Rotated: your secret signs all deliveries from now on." });
       else onSecret(secret);
     },
   });
   const isRotating = target.has_previous_signing_secret === true;
   return (
     <FormDialog
-      title={isRotating ? "Rotate again before this rotation has ended?" : "Create a new secret?"}
+      title={isRotating ? "Rotate again during a rotation?" : "Create a new secret?"}
       onClose={onClose}
       action="Rotate"
       look={isRotating ? "danger" : "primary"}

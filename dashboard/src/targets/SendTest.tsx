@@ -48,7 +48,7 @@ export function SendTest({ targetId }: { targetId: string }) {
             {attempt.response_body !== null && attempt.response_body !== "" && (
               <pre
                 tabIndex={0}
-                aria-label="Answer, first KiB"
+                aria-label="Answer (first KiB)"
                 className="max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
               >
                 {attempt.response_body}

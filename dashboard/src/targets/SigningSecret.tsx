@@ -24,7 +24,7 @@ export function SigningSecret({ target }: { target: Target }) {
         <Card title="Rotate the signing secret">
           <ol className="grid gap-4">
             <RotateStep target={target} onSecret={setSecret} />
-            <Step number={2} title="Give it to your receiver" isDone={false}>
+            <Step number={2} title="Add it to your receiver" isDone={false}>
               From the first step on, each delivery carries both signatures, so that your receiver verifies
               with either. Change it whenever it suits you.
             </Step>
@@ -74,7 +74,7 @@ function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: s
       <p className="mb-2">
         {isRotating
           ? "A rotation is in progress: deliveries carry the signatures of the new and the previous secret."
-          : "It is shown once. The current one keeps signing beside it."}
+          : "It is shown once. Deliveries are signed with both secrets until the rotation ends."}
       </p>
       <Button look={isRotating ? "plain" : "primary"} onClick={() => setAsks(true)}>
         {isRotating ? "Create another…" : "Create a new secret…"}

@@ -31,7 +31,7 @@ export function TargetActivity({ target }: { target: Target }) {
       title="Latest items"
       aside={
         <Link to="/items" search={{ target: target.id }} className={buttonLook()}>
-          All its items
+          Show all items
         </Link>
       }
     >
@@ -42,7 +42,7 @@ export function TargetActivity({ target }: { target: Target }) {
               title="No items yet"
               action={
                 <Link to="." search={{ tab: "send" }} className={buttonLook("primary")}>
-                  Send one
+                  Send an item
                 </Link>
               }
             />

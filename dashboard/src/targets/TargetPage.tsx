@@ -52,7 +52,7 @@ function TargetView({ target }: { target: Target }) {
       </TargetHead>
       {target.disabled_reason !== undefined && (
         <p role="status" className="rounded-control bg-failed-bg p-3 text-failed">
-          Disabled by the service: {target.disabled_reason}. What waits is held until it is enabled again.
+          Disabled by the service: {target.disabled_reason}. Waiting items are held until it is enabled.
         </p>
       )}
       <Tabs tabs={tabs} open={tab} />

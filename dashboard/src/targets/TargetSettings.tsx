@@ -74,7 +74,7 @@ function DeleteTarget({ target }: { target: Target }) {
     },
   });
   return (
-    <DeletionCard consequence="What waits for it is canceled. What was delivered stays on record.">
+    <DeletionCard consequence="Waiting items are canceled. Past deliveries are kept.">
       <ConfirmButton
         text="Delete this target…"
         title={`Delete ${target.name}?`}

@@ -33,7 +33,7 @@ export function headersProblem(headers: readonly HeaderDraft[]): string | undefi
   if (emptied !== undefined) return `${emptied.name.trim()} needs a value`;
   const names = headers.map(({ name }) => name.trim().toLowerCase());
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  return twice === undefined ? undefined : `${twice} is there twice`;
+  return twice === undefined ? undefined : `${twice} is listed twice`;
 }
 
 /** The headers as part of a request body; empty if they have not changed. */

@@ -63,7 +63,8 @@ export const circuits: Record<Health["circuit"], { name: string; meaning: string
   closed: { name: "Closed", meaning: "attempts are made as they come due" },
   open: {
     name: "Open",
-    meaning: "after repeated failures, attempts wait; one now and then probes whether it answers again",
+    meaning:
+      "after repeated failures, attempts are paused; an occasional probe checks whether the receiver has recovered",
   },
   half_open: { name: "Half open", meaning: "the next attempt decides whether it closes" },
 };

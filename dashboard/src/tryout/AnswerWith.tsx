@@ -6,8 +6,8 @@ import { useTargetChange } from "../targets/useTargetChange.ts";
 
 const answers = [
   ["200", "200, delivered"],
-  ["500", "500, retried later"],
-  ["503", "503, retried later"],
+  ["500", "500 (retried)"],
+  ["503", "503 (retried)"],
   ["410", "410, which disables the target"],
 ] as const;
 

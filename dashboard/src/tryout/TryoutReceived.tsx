@@ -80,7 +80,7 @@ function Verified({ isVerified }: { isVerified: boolean }) {
     </p>
   ) : (
     <p className="flex items-center gap-1.5 font-medium text-failed">
-      <ShieldAlert size={16} aria-hidden /> The signature does not fit
+      <ShieldAlert size={16} aria-hidden /> Invalid signature
     </p>
   );
 }

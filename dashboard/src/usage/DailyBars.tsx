@@ -40,11 +40,11 @@ function Bars({ stats }: { stats: Stats }) {
       </div>
       <p className="figures flex justify-between text-meta text-muted" aria-hidden>
         <span>{dayName(days[0] ?? stats.from)}</span>
-        <span>most in a day: {top.toLocaleString("en")}</span>
+        <span>peak day: {top.toLocaleString("en")}</span>
         <span>{dayName(days.at(-1) ?? stats.to)}</span>
       </p>
       <details>
-        <summary className="text-meta text-muted">The same figures as a table</summary>
+        <summary className="text-meta text-muted">Show as a table</summary>
         <table className="figures mt-2">
           <tbody>
             {stats.points.map(({ at, accepted }) => (

@@ -36,9 +36,9 @@ export type Shown = readonly [path: string, text: string | RegExp, wayOn: string
 
 /** Pages of an account without data. */
 export const empty: readonly Shown[] = [
-  ["/?skip=1", "Nothing happened in this range", "Send an item"],
+  ["/?skip=1", "No activity in this range", "Send an item"],
   ["/start", "Destination", "Create target"],
-  ["/items", "No items yet", "Send the first one"],
+  ["/items", "No items yet", "Send an item"],
   ["/targets", "No targets yet", "Get started"],
   ["/customers", "No customers yet", "New customer"],
   ["/event-types", "No event types yet", "New event type"],
@@ -50,7 +50,7 @@ export const empty: readonly Shown[] = [
   ["/settings", "Signed in as", "New key"],
   ["/settings?tab=members", "No invitations yet.", "Invite"],
   ["/settings?tab=notifications", "No target gets operational events yet.", "Add"],
-  ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all its items…"],
+  ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all items…"],
   ["/settings?tab=audit", "organization.created", "General"],
 ];
 
@@ -75,7 +75,7 @@ export const nonsense: readonly Shown[] = [
   ["/items?target=none", /There is nothing with this id|target_id|No item matches/i, "Clear the filters"],
   ["/items?replay=none", /replay_id/i, "Clear the filters"],
   ["/handoffs?state=LOST", /handoff_state|No handoff is in this state/i, "Show all handoffs"],
-  ["/?skip=1&range=ages", "Nothing happened in this range", "24h"],
+  ["/?skip=1&range=ages", "No activity in this range", "24h"],
   ["/settings?tab=none", "Signed in as", "New key"],
   ["/settings?tab=audit&action=none", "organization.created", "General"],
   ["/start?target=none&item=none", "Destination", "Create target"],

@@ -20,7 +20,7 @@ export const mailbox: Kind = {
     {
       id: "mailbox",
       name: "A mailbox",
-      detail: "Consumers come and claim messages",
+      detail: "Consumers claim messages",
       icon: Inbox,
       placeholder: "inbox",
       takesSecret: false,
@@ -35,7 +35,7 @@ export const mailbox: Kind = {
   words: {
     delivered: "Delivered",
     canceled: "taken out of the mailbox",
-    deleted: "Messages that wait in it are gone for its consumers, claimed ones included.",
+    deleted: "Its messages can no longer be consumed, claimed ones included.",
   },
 };
 

@@ -20,7 +20,7 @@ export const webhook: Kind = {
     {
       id: "tryout",
       name: "Try it here",
-      detail: "This page receives, and shows what a receiver would get",
+      detail: "The dashboard receives the deliveries and shows them",
       icon: FlaskConical,
       placeholder: "Try it here",
       takesSecret: false,
