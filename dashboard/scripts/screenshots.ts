@@ -118,7 +118,7 @@ function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
     },
     { name: "members", path: "/settings?tab=members", shown: "grace@example.com" },
     { name: "notifications", path: "/settings?tab=notifications", shown: "event.failed" },
-    { name: "erasures", path: "/settings?tab=erasures", shown: "Erase all its items" },
+    { name: "erasures", path: "/settings?tab=erasures", shown: "Erase all items" },
     { name: "audit-log", path: "/settings?tab=audit", shown: "key.created" },
     { name: "usage", path: "/usage", shown: "Billing is disabled here" },
     { name: "settings", path: "/settings", shown: "night worker" },

@@ -38,7 +38,7 @@ it("creates one target, one key and one replay when the button is double-clicked
   await dialog.getByLabel("Name").fill("made once");
   await dialog.getByRole("button", { name: "Create key" }).dblclick();
   // The second click does not hit the element that replaced the button.
-  await dialog.getByText("It cannot be read again.", { exact: false }).waitFor();
+  await dialog.getByText("It cannot be shown again.", { exact: false }).waitFor();
 
   expect(posts).toEqual(["/api/v1/targets", `/api/v1/events/${item}/replay`, "/api/v1/keys"]);
   expect(problems).toEqual([]);

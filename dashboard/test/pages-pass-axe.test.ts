@@ -91,7 +91,7 @@ function pages(failed: string, delivered: string): [path: string, shown: string]
     ["/settings", "night worker"],
     ["/settings?tab=members", "grace@example.com"],
     ["/settings?tab=notifications", "event.failed"],
-    ["/settings?tab=erasures", "Erase all its items"],
+    ["/settings?tab=erasures", "Erase all items"],
     ["/settings?tab=portal", "Portal of your customers"],
     ["/settings?tab=audit", "key.created"],
     ["/join", "This invitation is unknown"],

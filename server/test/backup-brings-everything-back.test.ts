@@ -205,7 +205,7 @@ describe("a backup of a service under load", () => {
       ]) {
         expect(await run(command, env)).toMatchObject({
           code: 5,
-          err: expect.stringMatching(/did not make \(events, users\)/),
+          err: expect.stringMatching(/did not create \(events, users\)/),
         });
         expect((await theirs()).rows).toEqual(before);
       }

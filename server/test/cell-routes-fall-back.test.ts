@@ -140,8 +140,8 @@ it("another server at the same address is not used, nor one without this version
   await follow({ ...own, port: other.port });
   await follow({ ...own, mark: "0".repeat(32) });
   expect(log.said).toEqual([
-    expect.stringMatching(/another server answers at its address$/),
-    expect.stringMatching(/another server answers at its address$/),
+    expect.stringMatching(/a different server answers at its address$/),
+    expect.stringMatching(/a different server answers at its address$/),
   ]);
   expect(await portOf(route.pool)).toBe(await portOf(through));
 });

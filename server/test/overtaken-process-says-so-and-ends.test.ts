@@ -83,7 +83,7 @@ test(
     await noteLaterMigration(pool);
     await expectToEnd(service, "the database has migration 9999_later.sql");
     await expect(start()).rejects.toThrow(
-      `on which only processes can run that know migration 9999; this version of Postrider knows those up to ${lastMigration}`,
+      `which requires processes that know migration 9999; this version of Postrider knows migrations up to ${lastMigration}`,
     );
   },
 );

@@ -44,7 +44,7 @@ test("an older process refuses a database after a migration that removes somethi
   const later = made(`-- needs ${digits(next)}\ndrop table mailbox_activity`);
   expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);
   await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(
-    `the database has migration ${later.name}, on which only processes can run that know migration ${next}; this version of Postrider knows those up to ${lastMigration}: start a newer version`,
+    `the database has migration ${later.name}, which requires processes that know migration ${next}; this version of Postrider knows migrations up to ${lastMigration}: start a newer version`,
   );
 });
 
@@ -71,11 +71,11 @@ test("another program's database is refused, and nothing is created in it", asyn
   try {
     await session.query("create table users (id integer); create table organizations (id integer)");
     await expect(applyMigrations({ client: session, pool: other }, migrations)).rejects.toThrow(
-      /tables that this version of Postrider did not make \(organizations, users\)/,
+      /tables that this version of Postrider did not create \(organizations, users\)/,
     );
     await session.query("drop table users, organizations; create table schema_changes (change text)");
     await expect(applyMigrations({ client: session, pool: other }, migrations)).rejects.toThrow(
-      /did not make \(schema_changes\)/,
+      /did not create \(schema_changes\)/,
     );
     await session.query("drop table schema_changes");
     const { rows } = await session.query(
@@ -107,7 +107,7 @@ test("a migration that removes something is refused until the processes that use
   const older = newProcessRecord("0.0.1");
   await noteAlive(pool, older);
   await expect(applyMigrations({ client, pool }, [...migrations, later])).rejects.toThrow(
-    `${later.name} takes away what running processes of earlier versions use (0.0.1 on ${older.host}): stop them first`,
+    `${later.name} removes what running processes of earlier versions use (0.0.1 on ${older.host}): stop them first`,
   );
   await noteEnd(pool, older);
   expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);

@@ -120,7 +120,7 @@ function refuseTooNew(applied: readonly AppliedMigration[], migrations: readonly
   const obstacle = applied.findLast(({ needs }) => needs > last);
   if (obstacle === undefined) return;
   throw new SchemaError(
-    `the database has migration ${obstacle.name}, on which only processes can run that know migration ${obstacle.needs}; this version of Postrider knows those up to ${last}: start a newer version, or restore a backup made before it ran`,
+    `the database has migration ${obstacle.name}, which requires processes that know migration ${obstacle.needs}; this version of Postrider knows migrations up to ${last}: start a newer version, or restore a backup made before it ran`,
   );
 }
 
@@ -130,7 +130,7 @@ async function refuseOlderProcesses(client: pg.ClientBase, { name, needs }: Migr
   if (running.length === 0) return;
   const list = running.map(({ version, host }) => `${version} on ${host}`).join(", ");
   throw new SchemaError(
-    `migration ${name} takes away what running processes of earlier versions use (${list}): stop them first; one that died counts as running for a minute`,
+    `migration ${name} removes what running processes of earlier versions use (${list}): stop them first; a process that died counts as running for a minute`,
   );
 }
 

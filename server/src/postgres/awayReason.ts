@@ -21,7 +21,7 @@ export const awayText: Record<AwayReason, string> = {
   slow: "the database does not answer in time",
   "no partition": "the database has no partition for this day",
   "too few locks":
-    "the database cannot lock as many tables at a time: max_locks_per_transaction is too small for the days that are kept",
+    "the database's lock table is full: max_locks_per_transaction is too small for the number of days that are kept",
   "clocks apart": "the clocks of the service and of its database disagree by more than an hour",
   away: "the service cannot reach its database",
 };

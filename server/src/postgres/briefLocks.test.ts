@@ -48,7 +48,7 @@ it("a schema change waits for an open transaction, names its session, and is mad
   change.catch(() => undefined);
   // On a busy machine the search for the holder may run between two tries of the change; the next search then names the holder.
   expect(await until(() => told.find((what) => what.includes(" on ")))).toMatch(
-    /^waiting for a lock on settlements, which the transaction of PostgreSQL's process \d+ \(a backup, for \d+ s\) has$/,
+    /^waiting for a lock on settlements, which a transaction of PostgreSQL's process \d+ \(a backup, for \d+ s\) holds$/,
   );
   // This query does not queue behind the change.
   await pool.query("select from settlements limit 1");

@@ -54,6 +54,6 @@ export async function checkWorker(pool: pg.Pool, schema: string, { group, mark }
   );
   const { group: its, has_tables: hasTables, has_functions: hasFunctions } = rows[0]!;
   const isSame = mark === null || first[0]?.id === mark;
-  if (its !== group || !hasTables || !isSame) throw new Error("another server answers at its address");
+  if (its !== group || !hasTables || !isSame) throw new Error("a different server answers at its address");
   if (!hasFunctions) throw new Error("it lacks the SQL functions of this version");
 }

@@ -53,8 +53,8 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
   function warning(): string | undefined {
     if (Math.abs(skewMs) <= saidFromMs) return undefined;
     const meanwhile = mayMakeItems()
-      ? "until then it deletes nothing that is past its time"
-      : "until then it takes no items and deletes nothing";
+      ? "until then it deletes nothing that has expired"
+      : "until then it accepts no items and deletes nothing";
     return `the clock of this process is ${durationText(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} its database's: set both right; ${meanwhile}`;
   }
 

@@ -36,7 +36,7 @@ export function followCells({ pool, cells, log }: FollowDeps) {
       else known = await readPlacements(pool);
       isAway = false;
     } catch (error) {
-      if (!isAway) log.warn({ err: error }, "could not ask where the cells are; it is tried again");
+      if (!isAway) log.warn({ err: error }, "could not read from Citus where the cells are; trying again");
       isAway = true;
     }
   }

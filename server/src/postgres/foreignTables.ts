@@ -62,5 +62,5 @@ export async function findForeignTables(client: pg.ClientBase): Promise<string[]
 /** A message that says to whom the tables belong, and what to do. */
 export function foreignTablesText(names: readonly string[]): string {
   const some = `${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}`;
-  return `the database has tables that this version of Postrider did not make (${some}): it is another program's, or of a commit before 1.0.0. Name a database of Postrider's own in DATABASE_URL`;
+  return `the database has tables that this version of Postrider did not create (${some}): they belong to another program, or to a commit before 1.0.0. Set DATABASE_URL to a database that only Postrider uses`;
 }

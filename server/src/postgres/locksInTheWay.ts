@@ -96,7 +96,7 @@ function describe({ pid, application, seconds }: Held): string {
 export function wordsFor(locks: LocksInTheWay | undefined): string {
   if (locks === undefined) return "waiting for a lock";
   const { table, holder } = locks;
-  return `waiting for a lock on ${table}, which the transaction of PostgreSQL's ${holder} has`;
+  return `waiting for a lock on ${table}, which a transaction of PostgreSQL's ${holder} holds`;
 }
 
 export async function areStillHeld(pool: pg.Pool, { table, transactions }: LocksInTheWay): Promise<boolean> {

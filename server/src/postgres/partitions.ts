@@ -96,7 +96,7 @@ export async function createPartitions(session: BriefLocks, nowMs?: number): Pro
   return missing.length;
 }
 
-const divided = "the database was divided into cells, and this process knows nothing of it: start it again";
+const divided = "the database was divided into cells while this process was running: restart the process";
 
 /**
  * Whether the tables of a schema have no partitions because a division has moved the rows to cells. A process that does not

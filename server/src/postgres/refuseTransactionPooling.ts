@@ -29,7 +29,7 @@ export async function refuseTransactionPooling(url: string): Promise<void> {
 }
 
 const refusal =
-  "a pooler before the database lends its sessions to one client after the other (pool_mode=transaction or statement), and Postrider keeps prepared statements, its search path, advisory locks and LISTEN in sessions: name PostgreSQL's own address in DATABASE_URL, or a pool with pool_mode=session; Postrider has a pool of its own (POSTRIDER_DATABASE_POOL)";
+  "a connection pooler in front of the database shares its sessions between clients (pool_mode=transaction or statement), but Postrider keeps prepared statements, its search path, advisory locks and LISTEN in sessions: name PostgreSQL's own address in DATABASE_URL, or a pool with pool_mode=session; Postrider has a pool of its own (POSTRIDER_DATABASE_POOL)";
 
 /**
  * A transaction of the second client keeps its session. So the first client never gets that session, and its own never
@@ -57,6 +57,6 @@ function explained(error: unknown): unknown {
   if (/statement pooling/i.test(message)) return new Error(refusal, { cause: error });
   if (!/timeout/i.test(message)) return error;
   // With the code of "too many connections", the start waits and tries again.
-  const text = `a pooler before the database has no second session within ${limitMs / 1_000} s: raise its pool size (default_pool_size of PgBouncer)`;
+  const text = `a connection pooler in front of the database provided no second session within ${limitMs / 1_000} s: raise its pool size (default_pool_size of PgBouncer)`;
   return Object.assign(new Error(text, { cause: error }), { code: "53300" });
 }

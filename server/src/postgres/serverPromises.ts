@@ -6,7 +6,7 @@ import { SchemaError } from "./migrations.ts";
 
 /** For the operator of a server that reports commits before they are on its disk. */
 export const fsyncOffText =
-  "the database's server has fsync off: a crash of its machine can lose items that were answered with 202, and the whole database; set fsync = on, unless the storage itself keeps what is written";
+  "the database's server has fsync off: a crash of its machine can lose items that were answered with 202, and the whole database; set fsync = on, unless the storage itself makes writes durable";
 
 const tornPagesText =
   "the database's server has full_page_writes off: a crash of its machine can leave pages half written; set full_page_writes = on, unless the file system writes pages whole, as ZFS does";

@@ -88,7 +88,7 @@ function whyNot(error: unknown): string {
   if (code === "25006") return `the database is read-only (${message}): name the primary in DATABASE_URL`;
   if (code === "53100") return `the disk of the database is full (${message}): make room`;
   if (isLockTableFull({ code, message }))
-    return `${message}: it cannot lock as many tables at a time; set a larger max_locks_per_transaction and start it again`;
+    return `${message}: its lock table is full; increase max_locks_per_transaction and restart it`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the name of its host is not known (${message})`;
   if (/does not support SSL/i.test(message))
     return `${message}: remove sslmode from DATABASE_URL, or PGSSLMODE from the environment, or turn on ssl at the server`;

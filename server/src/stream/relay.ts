@@ -13,7 +13,7 @@ export interface RelayDeps {
 }
 
 const channel = "postrider_changes";
-const lost = "could not tell other nodes' streams of changes";
+const lost = "changes could not be sent to the streams of other nodes";
 /** PostgreSQL limits a notification to 8,000 bytes. */
 const maxPayloadBytes = 7_500;
 /** Notifications beyond this number are dropped while the database accepts none. */

@@ -50,10 +50,10 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
     registers,
   });
   const gauge = gaugesOn(registry);
-  gauge("postrider_deliveries_in_flight", "Attempts under way on this node.", gauges.inFlight);
+  gauge("postrider_deliveries_in_flight", "Attempts in flight on this node.", gauges.inFlight);
   gauge(
     "postrider_deliveries_in_flight_unproven",
-    "Attempts under way to targets that have not been tried here, or hang.",
+    "Attempts in flight to targets that are untried on this node, or hanging.",
     gauges.inFlightUnproven,
   );
   gauge(
@@ -61,7 +61,11 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
     "Leased deliveries that wait in this node's memory.",
     gauges.inMemory,
   );
-  gauge("postrider_open_circuits", "Targets this node leaves alone for a moment.", gauges.openCircuits);
+  gauge(
+    "postrider_open_circuits",
+    "Targets whose circuit breaker is open on this node.",
+    gauges.openCircuits,
+  );
 
   return {
     attempt(kind: string, outcome: string, durationMs: number): void {
@@ -84,7 +88,7 @@ export type HandoffMetrics = ReturnType<typeof createHandoffMetrics>;
 export function createHandoffMetrics(registry: Registry) {
   const looks = new Counter({
     name: "postrider_task_looks_total",
-    help: "Looks at agents' tasks, by what they came to.",
+    help: "Polls of agents' tasks, by result.",
     labelNames: ["look"],
     registers: [registry],
   });

@@ -28,7 +28,9 @@ export function createLineWriter(fd: number) {
 
   function takePiece(): Buffer {
     const notice =
-      dropped === 0 ? "" : `{"level":40,"msg":"${dropped} log lines were dropped: nobody read them"}\n`;
+      dropped === 0
+        ? ""
+        : `{"level":40,"msg":"${dropped} log lines were dropped because the reader was too slow"}\n`;
     const piece = Buffer.from(gathered + notice);
     gathered = "";
     dropped = 0;

@@ -68,7 +68,7 @@ export function gaugesOn(registry: Registry) {
 export function registerRoleMetric(registry: Registry): (roles: ReadonlySet<string>) => void {
   const gauge = new Gauge({
     name: "postrider_processes_with_role",
-    help: "Processes that have this role; 0 over all processes means that nobody does its work.",
+    help: "Processes that have this role; 0 over all processes means that no process does its work.",
     labelNames: ["role"],
     registers: [registry],
   });
@@ -106,7 +106,7 @@ export function registerPlaceMetric(
 export function registerMailMetric(registry: Registry): (outcome: "sent" | "failed") => void {
   const total = new Counter({
     name: "postrider_mails_total",
-    help: "Mails that the mail server took, and those that could not be sent.",
+    help: "Mails that the mail server accepted, and mails that could not be sent.",
     labelNames: ["outcome"],
     registers: [registry],
   });

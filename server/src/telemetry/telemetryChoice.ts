@@ -76,7 +76,7 @@ function protocolOf(signal: string, given: Given, problems: string[]): Protocol 
   }
   if (protocol !== "http/protobuf" && protocol !== "http/json") {
     problems.push(
-      `OTEL_EXPORTER_OTLP_PROTOCOL can be http/protobuf or http/json here (a collector's port 4318); OTEL_${signal}_EXPORTER is taken for none`,
+      `OTEL_EXPORTER_OTLP_PROTOCOL can be http/protobuf or http/json here (a collector's port 4318); OTEL_${signal}_EXPORTER is treated as none`,
     );
     return null;
   }
@@ -91,14 +91,14 @@ function protocolOf(signal: string, given: Given, problems: string[]): Protocol 
 
 function samplerOf(text: string | undefined, problems: string[]): string {
   if (text === undefined || samplers.has(text)) return text ?? defaultSampler;
-  problems.push(`OTEL_TRACES_SAMPLER can be one of ${[...samplers].join(", ")}; it is ${defaultSampler} now`);
+  problems.push(`OTEL_TRACES_SAMPLER can be one of ${[...samplers].join(", ")}; using ${defaultSampler}`);
   return defaultSampler;
 }
 
 function ratioOf(text: string | undefined, problems: string[]): number {
   const ratio = text === undefined ? 1 : Number(text);
   if (ratio >= 0 && ratio <= 1) return ratio;
-  problems.push("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1; it is 1 now");
+  problems.push("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1; using 1");
   return 1;
 }
 
@@ -108,6 +108,6 @@ const maxNumber = 2 ** 31 - 1;
 function numberIn(name: string, text: string, fallback: number, problems: string[]): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : 0;
   if (value > 0 && value <= maxNumber) return value;
-  problems.push(`${name} must be a whole number above 0; it is ${fallback} now`);
+  problems.push(`${name} must be a whole number above 0; using ${fallback}`);
   return fallback;
 }

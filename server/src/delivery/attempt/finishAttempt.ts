@@ -125,6 +125,6 @@ function noteHealth(deps: FinishDeps, { delivery, target, result: { outcome } }:
     // Restores the value that the database still has, so that the next attempt tries to write the change again.
     if (outcome.kind === "gone") target.enabled = enabled;
     else target.failingSince = failingSince;
-    deps.log.warn({ err: error, target_id: target.id }, "the target's health could not be noted");
+    deps.log.warn({ err: error, target_id: target.id }, "the target's health could not be stored");
   });
 }

@@ -38,7 +38,11 @@ export function createAttemptRecorder(pool: pg.Pool, log: Log, report: AttemptRe
           return await finishDeliveries(pool, records);
         } catch (error) {
           if (!isDatabaseAway(error) || stopped) throw error;
-          if (isFirst) log.warn({ err: error, attempts: records.length }, "attempts wait for the database");
+          if (isFirst)
+            log.warn(
+              { err: error, attempts: records.length },
+              "attempts cannot be recorded until the database is reachable",
+            );
           await new Promise((resolve) => setTimeout(resolve, retryDelayMs));
         }
       }

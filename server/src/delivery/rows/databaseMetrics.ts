@@ -4,12 +4,12 @@ import { gaugesOn, keepReading } from "../../telemetry/processMetrics.ts";
 import { waitingTargets } from "./waitingTargets.ts";
 
 const gauges = {
-  postrider_due_deliveries: "Deliveries that are due now and leased by nobody (counted up to some 100,000).",
+  postrider_due_deliveries: "Deliveries that are due and not leased (counted up to about 100,000).",
   postrider_held_deliveries:
     "Deliveries that wait for their target to be enabled again (counted up to some 100,000).",
   postrider_waiting_deliveries:
     "Rows of the hot table, estimated: due, leased, and waiting for a retry. Items accepted together share a row.",
-  postrider_leased_deliveries: "Deliveries that some node works on.",
+  postrider_leased_deliveries: "Deliveries leased by a node.",
   postrider_oldest_due_seconds: "How long the oldest due delivery has been due.",
   postrider_dead_tuples: "Dead rows of the hot table that wait for vacuum.",
   postrider_hot_table_bytes: "Size of the hot table with its indexes.",

@@ -58,7 +58,7 @@ export function createOpenCircuits({ pool, log, changes, nodeId }: OpenCircuitsD
         for (const [id] of now) changes.publish(id, { type: "target", data: { id } });
       }
     } catch (error) {
-      log.warn({ err: error }, "open circuits could not be noted");
+      log.warn({ err: error }, "open circuits could not be stored");
       for (const [targetId, untilMs] of now) if (!changed.has(targetId)) changed.set(targetId, untilMs);
     }
   }
@@ -71,7 +71,7 @@ export function createOpenCircuits({ pool, log, changes, nodeId }: OpenCircuitsD
       await writing;
       await pool
         .query("delete from open_circuits where node_id = $1", [nodeId])
-        .catch((error: unknown) => log.warn({ err: error }, "open circuits could not be taken back"));
+        .catch((error: unknown) => log.warn({ err: error }, "open circuits could not be deleted"));
     },
   };
 }

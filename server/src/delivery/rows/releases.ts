@@ -24,7 +24,10 @@ export function createReleases(pool: pg.Pool, log: Log): Releases {
     unsent++;
     const nowMs = performance.now();
     if (nowMs - saidAtMs < quietMs) return;
-    log.warn({ deliveries: unsent, reason }, "deliveries could not be sent for want of resources here");
+    log.warn(
+      { deliveries: unsent, reason },
+      "deliveries could not be sent because this process lacks resources",
+    );
     saidAtMs = nowMs;
     unsent = 0;
   }

@@ -24,7 +24,7 @@ export async function databaseAccount(cluster: string): Promise<Account | undefi
   if (owner !== undefined) {
     if (owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
     throw new Error(
-      `the database in ${cluster} belongs to root, as which PostgreSQL refuses to run: give it to a system user, e.g. chown -R nobody ${cluster}`,
+      `the database in ${cluster} belongs to root, and PostgreSQL refuses to run as root: change its owner to a system user, e.g. chown -R nobody ${cluster}`,
     );
   }
   for (const name of accountNames) {

@@ -145,7 +145,7 @@ async function takePlace(place: string): Promise<void> {
     if (error.code !== "EEXIST") throw error;
   });
   const found = await lstat(place);
-  if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error("it belongs to someone else");
+  if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error("another user owns it");
   await chmod(place, 0o755);
 }
 

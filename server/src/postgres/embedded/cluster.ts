@@ -137,7 +137,7 @@ export function closeDirectory(given: GivenDirectory): void {
 /** The last messages of a failed program, on one line: those that look like reasons, if there are any. */
 export function explainFailure(lines: string[]): string {
   const telling = lines.filter((line) => /(error|fatal|panic|could not|cannot|detail|hint)\b/i.test(line));
-  return (telling.length > 0 ? telling : lines).slice(-4).join("; ") || "it gave no message";
+  return (telling.length > 0 ? telling : lines).slice(-4).join("; ") || "no message";
 }
 
 async function unfinishedIn(dataDir: string): Promise<string[]> {

@@ -298,6 +298,6 @@ async function shutDown(
   }
   const end = await server.ended;
   if (end.code !== 0 || existsSync(join(cluster, "postmaster.pid"))) {
-    log("warn", "PostgreSQL did not shut down in order; it will recover from its log at the next start");
+    log("warn", "PostgreSQL was not shut down cleanly; it will recover from its WAL at the next start");
   }
 }

@@ -40,7 +40,7 @@ export async function stopLeftovers(
     }
     if (waited > giveUpMs) {
       throw new Error(
-        `PostgreSQL processes of an earlier run do not end: ${left.join(", ")}; end them and start again`,
+        `PostgreSQL processes of an earlier run did not stop: ${left.join(", ")}; stop them and start again`,
       );
     }
     const [after, signal] = toSend[0] ?? [Infinity, "SIGKILL"];

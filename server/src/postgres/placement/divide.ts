@@ -42,14 +42,14 @@ export async function divide(division: Division, count: number): Promise<Divided
   await refuseIndivisible(guard, count);
   await removeUnfinished(filler);
   const home = await tableSchema(guard);
-  doing("waiting for those who write");
+  doing("waiting for sessions that write");
   await guard.query("begin");
   let filled: Filled;
   try {
     const names = tablesOfCells.map((table) => `only ${home}.${table}`).join(", ");
     await guard.query(`lock table ${names} in exclusive mode`);
     filled = await fillCells(division, home, unfinishedSchemas(count));
-    doing("showing the cells, and dropping the rows where they were");
+    doing("switching to the cells, and dropping the original rows");
     await showCells(guard, home, count);
     await guard.query("commit");
   } catch (error) {
@@ -166,7 +166,7 @@ async function moveRows(
     `select count(*) as count from only ${home}.${source}`,
   );
   if (Number(rows[0]!.count) === moved) return moved;
-  throw new Error(`${source} has ${rows[0]!.count} rows, of which ${moved} came to a cell`);
+  throw new Error(`${source} has ${rows[0]!.count} rows, but ${moved} were copied to cells`);
 }
 
 /**
@@ -187,7 +187,7 @@ async function showCells(client: pg.ClientBase, home: string, count: number): Pr
   const hosts = await runningHosts(client);
   if (hosts.length === 0) return;
   throw new SchemaError(
-    `a process of the service came back in the meantime (on ${hosts.join(", ")}): stop it, and try again`,
+    `a process of the service started in the meantime (on ${hosts.join(", ")}): stop it, and try again`,
   );
 }
 

@@ -63,7 +63,7 @@ async function refuseTooManyLocks(client: pg.ClientBase): Promise<void> {
   const { needed, each, sessions } = rows[0]!;
   if (needed <= each * sessions) return;
   throw new SchemaError(
-    `the tables are too many to be dropped at a time: set PostgreSQL's max_locks_per_transaction, now ${each}, to ${Math.ceil(needed / sessions)} or more, and start it again`,
+    `there are too many tables to drop in one transaction: set PostgreSQL's max_locks_per_transaction, now ${each}, to ${Math.ceil(needed / sessions)} or more, and restart it`,
   );
 }
 
@@ -92,9 +92,9 @@ async function refuseStrays(client: pg.ClientBase, count: number): Promise<void>
   const possible = rows.findLast(({ strays }) => strays === 0);
   const way =
     possible === undefined
-      ? "it can be divided once they and their items are gone"
+      ? "it can be divided after these targets and their items are deleted"
       : `it can be divided into ${possible.cells}`;
   throw new SchemaError(
-    `${found.strays} of the ${found.total} targets, deleted ones with items among them, were made by a version from before cells, and their ids belong to another of ${count} cells than their organization's: ${way}`,
+    `${found.strays} of the ${found.total} targets (including deleted ones that still have items) were created by a version without cells, and their ids belong to another of ${count} cells than their organization's: ${way}`,
   );
 }

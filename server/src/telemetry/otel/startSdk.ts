@@ -127,10 +127,7 @@ function quietLogger(log: Pick<Log, "warn">) {
     if (nowMs - saidAtMs < saidEveryMs) return;
     saidAtMs = nowMs;
     const code = /\b(E[A-Z]{4,}|HTTP \d{3}|\b[45]\d\d\b)/.exec(message)?.[0] ?? null;
-    log.warn(
-      { code },
-      "telemetry cannot be exported and is dropped; said again in ten minutes at the earliest",
-    );
+    log.warn({ code }, "telemetry cannot be exported and is dropped; logged at most every ten minutes");
   };
   const silent = (): void => undefined;
   return { error: say, warn: silent, info: silent, debug: silent, verbose: silent };
