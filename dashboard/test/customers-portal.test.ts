@@ -116,7 +116,7 @@ it("shows a customer its own endpoints, and lets the customer create, test, rota
   await page.getByRole("heading", { name: "You need a new link" }).waitFor();
   await page.goto("/sign-in");
   await page.goto(link);
-  await page.getByText("The link was used, or has expired").waitFor();
+  await page.getByText("The link was already used or has expired").waitFor();
   expect(problems).toEqual([]);
 });
 
@@ -249,7 +249,7 @@ it("starts a new session from a new link without a reload, also after the previo
   // Navigates as an embedding page does when it gives its frame a new address: only the fragment differs.
   const open = (next: string) => page.evaluate(`location.href = ${JSON.stringify(next)}`);
   await open(link);
-  await page.getByText("The link was used, or has expired").waitFor();
+  await page.getByText("The link was already used or has expired").waitFor();
   expect(page.url()).not.toContain("code");
   await open(await newLink("renewed"));
   await page.getByRole("heading", { name: "Endpoints" }).waitFor();

@@ -89,7 +89,7 @@ it("shows the same answer for an email without an account", async () => {
   await page.goto("/hooks/forgot-password");
   await page.getByLabel("Email").fill(newEmail());
   await page.getByRole("button", { name: "Send the link" }).click();
-  await page.getByText("If this address has an account, a mail with a link").waitFor();
+  await page.getByText("If this address has an account, it will receive an email").waitFor();
   expect(problems).toEqual([]);
 });
 
@@ -103,7 +103,7 @@ it("offers no reset without a mail server, and refers users who open the page to
     await page.goto("/forgot-password");
     await page.getByLabel("Email").fill(newEmail());
     await page.getByRole("button", { name: "Send the link" }).click();
-    await page.getByText("This service sends no mail: ask whoever runs it").waitFor();
+    await page.getByText("This service has no mail server: ask its operator").waitFor();
     expect(problems).toEqual([]);
   } finally {
     await without.stop();
