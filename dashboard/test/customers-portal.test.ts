@@ -140,7 +140,7 @@ it("lets a customer set the filter and headers of an endpoint, and shows no secr
   const filter = page.getByLabel("Filter", { exact: true });
   await filter.fill('{"payload": {"amount": [{"numeric": [">=", "x"]}]}}');
   await save.click();
-  const refusal = page.getByText("filter.payload.amount.0.numeric is a comparison", { exact: false });
+  const refusal = page.getByText("filter.payload.amount.0.numeric must be a comparison", { exact: false });
   await refusal.first().waitFor();
   expect(await filter.getAttribute("aria-invalid")).toBe("true");
   await filter.fill('{"payload": {"amount": [{"numeric": [">=", 100]}]}}');

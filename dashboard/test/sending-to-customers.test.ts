@@ -197,7 +197,7 @@ it("describes event types, imports a document after a preview, and suggests the 
   await page.locator('datalist option[value="order.sent, order.paid"]').waitFor({ state: "attached" });
   await types.fill("order.none");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("order.none is no type of the catalogue").first().waitFor();
+  await page.getByText("order.none is not a type of the catalogue").first().waitFor();
   await types.fill("order.sent");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();

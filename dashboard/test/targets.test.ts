@@ -237,7 +237,10 @@ it("tries a filter on a sample, and then sends the target only matching items", 
   const filter = page.getByLabel("Filter", { exact: true });
   await filter.fill('{"payload": {"amount": [{"numeric": [">=", "x"]}]}}');
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("filter.payload.amount.0.numeric is a comparison", { exact: false }).first().waitFor();
+  await page
+    .getByText("filter.payload.amount.0.numeric must be a comparison", { exact: false })
+    .first()
+    .waitFor();
   await filter.fill('{"payload": {"amount": [{"numeric": [">=", 100]}]}}');
   await page.getByText("Try the filter on a sample").click();
   await page.getByLabel("Sample payload").fill('{"amount": 80}');

@@ -39,7 +39,7 @@ export interface AuditEntry {
   id: string;
   /** Unix seconds */
   at: number;
-  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `organization.revealing_changed` (whether admins may reveal signing secrets), `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator, or by the user with a mailed link), `password.reset_requested` (somebody asked for a link by mail), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `event_type.created`, `event_type.updated`, `event_type.deleted`, `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.secret_revealed` (an admin read the signing secret), `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+  /** `organization.created` (by signup, or by an operator), `organization.renamed`, `organization.revealing_changed` (whether admins may reveal signing secrets), `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator, or by the user with a mailed link), `password.reset_requested` (somebody asked for a link by mail), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `event_type.created`, `event_type.updated`, `event_type.deleted`, `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (the holder of the session signed out), `portal_sessions.ended` (all sessions of a customer, and its unopened links), `portal_settings.saved` (the portal's appearance, and the sites that may embed it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.secret_revealed` (an admin read the signing secret), `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target receives operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
   action: string;
   actor: {
     kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
@@ -106,7 +106,7 @@ export interface ClaimedMessage {
   event_type: string | null;
   correlation_id: string | null;
   ordering_key: string | null;
-  /** The id of the API key that holds or acknowledged it */
+  /** The id of the API key that claimed the message or acknowledged it */
   claimed_by: string | null;
   /** Unix seconds */
   claim_expires_at: number | null;
@@ -139,7 +139,7 @@ export interface Customer {
   /** The service's id for the customer, used in the audit log */
   id: string;
   name: string;
-  /** Any JSON object of up to 4 KiB; replaced whole */
+  /** Any JSON object of up to 4 KiB; a change replaces the whole object */
   metadata: Record<string, unknown>;
   /** Unix seconds */
   created_at: number;
@@ -150,7 +150,7 @@ export interface Customer {
 export interface CustomerInput {
   /** Default: empty */
   name?: string;
-  /** Any JSON object of up to 4 KiB; replaced whole */
+  /** Any JSON object of up to 4 KiB; a change replaces the whole object */
   metadata?: Record<string, unknown>;
 }
 
@@ -204,7 +204,7 @@ export interface Endpoint {
   name: string;
   url: string;
   description: string;
-  /** The array of event types as JSON text; `[]` means all */
+  /** The array of event types as JSON text; `[]` means all types */
   event_types: string;
   max_payload_bytes: number;
   max_retries: number;
@@ -223,12 +223,12 @@ export interface EndpointChanges {
   /** With enabled: true, cancels all items that wait for the target before it is enabled */
   discard_held?: boolean;
   description?: string;
-  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
+  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Default: empty, which means all types */
   event_types?: string[];
   max_payload_bytes?: number;
-  /** Attempts after the first: 8 for a new target */
+  /** Attempts after the first. Default for a new target: 8 */
   max_retries?: number;
-  /** Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target */
+  /** Delay before the first retry; each later retry waits three times as long as the previous retry. Default for a new target: 30 */
   retry_interval_seconds?: number;
 }
 
@@ -267,7 +267,7 @@ export interface Event {
   max_attempts: number;
   /** Attempts made after the first */
   retry_count: number;
-  /** The target's kind when the item was accepted */
+  /** The target's max_retries when the item was accepted */
   max_retries: number;
   /** When the next attempt is due; null while an attempt is in progress, when none will follow, and while the target is disabled */
   next_attempt_at: number | null;
@@ -354,7 +354,7 @@ export interface FilterResult {
   verdict: "matches" | "differs" | "undecided";
   /** The parts of the filter that the sample does not match */
   failed: {
-    /** Position in the filter */
+    /** Path of the failed part in the filter */
     path: string;
     /** The condition at this position */
     expected: unknown;
@@ -368,7 +368,7 @@ export interface FilterTrial {
   filter: Record<string, unknown>;
   /** Any JSON */
   payload: unknown;
-  /** Like X-Event-Type; the payload's own event_type has precedence */
+  /** Like X-Event-Type; event_type in the payload has precedence */
   event_type?: string;
   /** Like X-Correlation-ID */
   correlation_id?: string;
@@ -386,7 +386,7 @@ export interface Handoff {
   status_message: string | null;
   /** All parts of that message */
   status_parts: unknown[];
-  /** The task's artifacts, at most 64 KiB of them */
+  /** The task's artifacts, at most 64 KiB */
   artifacts: unknown[];
   /** Parts were left out because of their size */
   artifacts_truncated: boolean;
@@ -532,10 +532,10 @@ export interface MailboxStats {
   claimed: number;
   /** Released with a delay that has not passed yet */
   delayed: number;
-  /** Blocked by an earlier message of their ordering key */
+  /** Blocked by an earlier message with the same ordering key */
   blocked: number;
   dead: number;
-  /** False when the mailbox has more than 2,500 messages that were claimed or released, or more than 10,000 dead ones. Then counting stopped at these numbers, and ready is an upper bound */
+  /** False when the mailbox has more than 2,500 messages that were claimed or released, or more than 10,000 dead ones. Counting then stops at these numbers, and ready is an upper bound */
   counts_are_exact: boolean;
   /** Age of the oldest message that is UNREAD */
   oldest_age_seconds: number | null;
@@ -563,7 +563,7 @@ export interface Message {
   event_type: string | null;
   correlation_id: string | null;
   ordering_key: string | null;
-  /** The id of the API key that holds or acknowledged it */
+  /** The id of the API key that claimed the message or acknowledged it */
   claimed_by: string | null;
   /** Unix seconds */
   claim_expires_at: number | null;
@@ -575,7 +575,7 @@ export interface Message {
   /** Unix seconds */
   acknowledged_at: number | null;
   dead_reason: string | null;
-  /** Releases and rejections of the message by people rather than its consumer */
+  /** Interventions of users in the message: forced releases and rejections */
   interventions: ({
     action: "force_release" | "force_reject";
     /** The email address of the user */
@@ -597,7 +597,7 @@ export interface MessageSummary {
   event_type: string | null;
   correlation_id: string | null;
   ordering_key: string | null;
-  /** The id of the API key that holds or acknowledged it */
+  /** The id of the API key that claimed the message or acknowledged it */
   claimed_by: string | null;
   /** Unix seconds */
   claim_expires_at: number | null;
@@ -615,12 +615,12 @@ export interface NewEndpoint {
   name: string;
   url: string;
   description?: string;
-  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
+  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Default: empty, which means all types */
   event_types?: string[];
   max_payload_bytes?: number;
-  /** Attempts after the first: 8 for a new target */
+  /** Attempts after the first. Default for a new target: 8 */
   max_retries?: number;
-  /** Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target */
+  /** Delay before the first retry; each later retry waits three times as long as the previous retry. Default for a new target: 30 */
   retry_interval_seconds?: number;
   /** Default: true */
   enabled?: boolean;
@@ -649,7 +649,7 @@ export interface NewReplay {
   rate_per_second?: number;
   /** With the status FAILED or DEAD: also replay events that already have a replay in progress or a successful replay, and failed replays of events that are themselves replayed */
   include_replayed?: boolean;
-  /** new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once */
+  /** new: the deliveries get a new webhook-id, so that receivers process the event again. By default they keep the webhook-id of the source event, so that receivers that deduplicate process the event once */
   webhook_id?: "new";
   /** Only count the events that match the filter; nothing is replayed */
   dry_run?: boolean;
@@ -661,7 +661,7 @@ export interface NewTarget {
   name: string;
   url?: string;
   agent_card_url?: string;
-  /** Additional headers of every attempt; replaces all present ones. A plain value is secret: it is stored encrypted and shown as ***; sending back *** keeps it. {value, secret: false} stays readable. Headers that the service sets itself, or that belong to the connection, are refused */
+  /** Additional headers of every attempt; replaces all headers of the target. A value given as text is secret: it is stored encrypted and shown as ***; sending back *** keeps it. {value, secret: false} stays readable. Headers that the service sets itself, or that belong to the connection, are refused */
   headers?: Record<string, string | {
     value: string;
     /** Default: true */
@@ -672,12 +672,12 @@ export interface NewTarget {
   description?: string;
   /** Default: true */
   enabled?: boolean;
-  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
+  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Default: empty, which means all types */
   event_types?: string[];
   max_payload_bytes?: number;
-  /** Attempts after the first: 8 for a new target */
+  /** Attempts after the first. Default for a new target: 8 */
   max_retries?: number;
-  /** Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target */
+  /** Delay before the first retry; each later retry waits three times as long as the previous retry. Default for a new target: 30 */
   retry_interval_seconds?: number;
   /** Attempts per second, including retries, on all nodes together; null: no rate limit */
   rate_limit_per_second?: number | null;
@@ -705,7 +705,7 @@ export interface NewTarget {
   uid?: string | null;
   /** The customer that the target belongs to; deleting the customer deletes the target */
   customer_uid?: string | null;
-  /** Any JSON object of up to 4 KiB; replaced whole */
+  /** Any JSON object of up to 4 KiB; a change replaces the whole object */
   metadata?: Record<string, unknown> | null;
   /** Selects the target's items: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
   filter?: Record<string, unknown> | null;
@@ -846,7 +846,7 @@ export interface PublicationReplay {
 export interface PublicationReplayInput {
   /** `failed`: replay the items that are FAILED or DEAD, without billing. Items that already have a replay in progress or a successful replay are left out. `added`: create new items for the targets that the publication would reach now and did not reach before */
   to: "failed" | "added";
-  /** new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once */
+  /** new: the deliveries get a new webhook-id, so that receivers process the event again. By default they keep the webhook-id of the source event, so that receivers that deduplicate process the event once */
   webhook_id?: "new";
 }
 
@@ -1010,7 +1010,7 @@ export interface Target {
   uid?: string;
   /** The customer that the target belongs to; absent when it belongs to none */
   customer_uid?: string;
-  /** Any JSON object of up to 4 KiB; replaced whole */
+  /** Any JSON object of up to 4 KiB; a change replaces the whole object */
   metadata?: Record<string, unknown>;
   /** Selects the target's items: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
   filter?: Record<string, unknown>;
@@ -1025,14 +1025,14 @@ export interface Target {
   url?: string;
   /** The signing secret (`whsec_…`), shown once on creation and on rotation */
   secret?: string;
-  /** In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
+  /** Only in the answer that enables a webhook or agent again: the number of items that waited for the target. They are delivered from now on, or are CANCELED with discard_held. Above 100,000 the real number may be larger. */
   held_items?: number;
   signing_scheme?: "standard-webhooks-v1";
   /** True while a rotation is in progress and deliveries are signed with both secrets */
   has_previous_signing_secret?: boolean;
   /** When the previous secret ends; absent if no end is set */
   previous_signing_secret_until?: number;
-  /** Empty means all */
+  /** Empty: all types */
   event_types?: string[];
   max_payload_bytes?: number;
   max_retries?: number;
@@ -1063,7 +1063,7 @@ export interface Target {
   agent_version?: string;
   /** When the card in use was last read, in Unix seconds */
   card_fetched_at?: number;
-  /** Why the card could not be refreshed since then; the last good card stays in use */
+  /** Why the card could not be refreshed since then; the last usable card stays in use */
   card_error?: string | null;
   /** Unix seconds */
   card_error_at?: number | null;
@@ -1095,12 +1095,12 @@ export interface TargetChanges {
   /** With enabled: true, cancels all items that wait for the target before it is enabled */
   discard_held?: boolean;
   description?: string;
-  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
+  /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Default: empty, which means all types */
   event_types?: string[];
   max_payload_bytes?: number;
-  /** Attempts after the first: 8 for a new target */
+  /** Attempts after the first. Default for a new target: 8 */
   max_retries?: number;
-  /** Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target */
+  /** Delay before the first retry; each later retry waits three times as long as the previous retry. Default for a new target: 30 */
   retry_interval_seconds?: number;
   /** Attempts per second, including retries, on all nodes together; null: no rate limit */
   rate_limit_per_second?: number | null;
@@ -1128,7 +1128,7 @@ export interface TargetChanges {
   uid?: string | null;
   /** The customer that the target belongs to; deleting the customer deletes the target */
   customer_uid?: string | null;
-  /** Any JSON object of up to 4 KiB; replaced whole */
+  /** Any JSON object of up to 4 KiB; a change replaces the whole object */
   metadata?: Record<string, unknown> | null;
   /** Selects the target's items: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
   filter?: Record<string, unknown> | null;
@@ -1322,7 +1322,7 @@ export interface Operations {
   /** Delete an API key. The last key of the workspace and the key that authenticates the request cannot be deleted: the status is 409. */
   deleteKey(id: string, options?: CallOptions): Promise<Deleted>;
   /** List customers, sorted by uid. */
-  listCustomers(options?: CallOptions & { limit?: number; /** The uid of the last customer of the page before */ after?: string; /** Only customers whose uid begins with this */ prefix?: string }): Promise<{
+  listCustomers(options?: CallOptions & { limit?: number; /** The uid of the last customer of the previous page */ after?: string; /** Only customers whose uid begins with this */ prefix?: string }): Promise<{
     customers: Customer[];
   }>;
   /** Create or replace a customer. The same request creates or replaces the customer, so it can be repeated. Omitted fields become empty. */
@@ -1334,7 +1334,7 @@ export interface Operations {
   /** Try a filter on a sample. Says whether an item like the sample would pass the filter, and which parts of the filter did not match. */
   tryFilter(body: FilterTrial, options?: CallOptions): Promise<FilterResult>;
   /** List event types. Sorted by name, without schemas and examples. */
-  listEventTypes(options?: CallOptions & { limit?: number; /** The name of the last type of the page before */ after?: string; /** Only types whose name begins with this */ prefix?: string; /** `true`: only deprecated event types; `false`: only event types that are not deprecated */ deprecated?: "true" | "false" }): Promise<{
+  listEventTypes(options?: CallOptions & { limit?: number; /** The name of the last type of the previous page */ after?: string; /** Only types whose name begins with this */ prefix?: string; /** `true`: only deprecated event types; `false`: only event types that are not deprecated */ deprecated?: "true" | "false" }): Promise<{
     event_types: ListedEventType[];
   }>;
   /** Import event types from an OpenAPI document. Each webhook of the document creates or replaces one event type. The key of the webhook becomes the name, its first tag the group, and the schema and the example of its JSON request body become the schema and the example, with everything that they refer to in the document. Webhooks that cannot become an event type are listed in `refused`; the other webhooks are imported. Event types that are not in the document stay. */
@@ -1364,29 +1364,29 @@ export interface Operations {
   readPortalSettings(options?: CallOptions): Promise<PortalSettings>;
   /** Replace the portal settings. Replaces all settings: omitted settings are reset. Saving the same settings again changes nothing. */
   savePortalSettings(body: PortalSettingsInput, options?: CallOptions): Promise<PortalSettings>;
-  /** List targets, oldest first. Lists all targets, unless `limit` asks for a page. */
-  listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** Page size; without it, all targets are listed */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only targets of this customer; empty: only targets of no customer */ customer_uid?: string; /** Only the target with this uid */ uid?: string }): Promise<{
+  /** List targets, oldest first. Lists all targets, unless `limit` is given. */
+  listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** Page size; without it, all targets are listed */ limit?: number; /** The id of the last target of the previous page */ after?: string; /** Only targets of this customer; an empty value lists targets without a customer */ customer_uid?: string; /** Only the target with this uid */ uid?: string }): Promise<{
     targets: Target[];
   }>;
-  /** Create a webhook, mailbox or a2a target. The answer for a webhook target contains its signing secret, only this once. If the workspace has a catalogue of event types, new names in event_types have to be in it. */
+  /** Create a webhook, mailbox or a2a target. The answer for a webhook target contains its signing secret; reading the target later does not show the secret. If the workspace has a catalogue of event types, new entries of event_types must match one of its types. */
   createTarget(body: NewTarget, options?: CallOptions): Promise<Target>;
   /** Read a target. */
   readTarget(id: string, options?: CallOptions): Promise<Target>;
-  /** Change a target. A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead. If the workspace has a catalogue of event types, new names in event_types have to be in it. */
+  /** Change a target. A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead. If the workspace has a catalogue of event types, new entries of event_types must match one of its types. */
   updateTarget(id: string, body: TargetChanges, options?: CallOptions): Promise<Target>;
-  /** Delete a target; what is queued for it becomes CANCELED. */
+  /** Delete a target; its waiting items become CANCELED. */
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
-  /** Refresh the agent card of an a2a target. The new card is checked completely before it replaces the last good one. A card that moves the agent to an origin for which the bearer token was not given waits for confirm_origin. */
+  /** Refresh the agent card of an a2a target. The new card is checked completely before it replaces the last usable card. A card that moves the agent to an origin for which the bearer token was not given waits for confirm_origin. */
   refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
-  /** Rotate the signing secret of a webhook target. Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. Rotating again before that drops the oldest of the three. With a `secret` of your own the call is safe to repeat: if it is the present secret already, nothing changes. */
+  /** Rotate the signing secret of a webhook target. Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. A second rotation before that ends the older previous secret. With a `secret` of your own the call is safe to repeat: if that secret is already the current secret, nothing changes. */
   rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;
   /** Reveal the signing secret of a webhook target. Needs an admin's session, and the organization's `secrets_can_be_revealed`. The audit log records each reveal as `target.secret_revealed`, committed before the answer is sent. */
   revealSigningSecret(id: string, options?: CallOptions): Promise<RevealedSecrets>;
   /** Delete the previous signing secret, which ends a rotation. Safe to repeat: gives the same answer when no rotation is in progress. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
-  /** Send a test delivery to a webhook and show its receiver's answer. Makes one signed delivery at once, with the header `x-postrider-test: true`, and does not retry it. It is not an item: it is not stored, billed or counted, and its result does not change the target. Works for disabled targets, too. At most 10 tests a minute to one target, 30 in all. */
+  /** Send a test delivery to a webhook and show its receiver's answer. Makes one signed delivery at once, with the header `x-postrider-test: true`, and does not retry it. It is not an item: it is not stored, billed or counted, and its result does not change the target. Works for disabled targets, too. At most 10 tests a minute to one target, 30 to all targets. */
   testTarget(id: string, body: TestItem | null, options?: CallOptions): Promise<TestResult>;
-  /** List the last deliveries that the built-in receiver got, newest first. The service itself receives the deliveries of a webhook target whose URL is `https://tryout.postrider.invalid/` followed by 32 hex characters. It verifies each delivery and keeps the last 50. `?answer=503` at the end of the URL makes it answer with that status. */
+  /** List the last requests to a tryout target, newest first. The service itself receives the deliveries of a webhook target whose URL is `https://tryout.postrider.invalid/` followed by 32 hex characters. It verifies each delivery and keeps the last 50. `?answer=503` at the end of the URL makes it answer with that status. */
   listTryoutRequests(id: string, options?: CallOptions): Promise<{
     requests: TryoutRequest[];
   }>;
@@ -1396,9 +1396,9 @@ export interface Operations {
   listTargetHealth(options?: CallOptions & { /** Ids of targets, separated by commas: up to 100 */ ids?: string }): Promise<{
     targets: ListedHealth[];
   }>;
-  /** Accepts an item for a target. 202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again. */
+  /** Send an item to a target. 202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again. */
   sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
-  /** Accepts an event for a legacy endpoint. 202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again. */
+  /** Send an event to a legacy endpoint. 202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again. */
   sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** Publish to all targets of a customer. Creates one item for each webhook, agent and mailbox whose `event_types` match. One transaction creates all items or none; the 202 response is sent when the items are durable. Disabled webhooks and agents hold their items; disabled mailboxes are skipped. The body is any JSON document; it is kept byte for byte and stored once. Each item is billed. */
   publishToCustomer(customer: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
@@ -1418,7 +1418,7 @@ export interface Operations {
   listEndpoints(options?: CallOptions): Promise<{
     endpoints: Endpoint[];
   }>;
-  /** Create an endpoint; its signing secret is shown this once. */
+  /** Create an endpoint; its signing secret is shown only in this answer. */
   createEndpoint(body: NewEndpoint, options?: CallOptions): Promise<{
     id: string;
     secret: string;
@@ -1434,19 +1434,19 @@ export interface Operations {
       name: string;
       url: string;
       description: string;
-      /** The array of event types as JSON text; `[]` means all */
+      /** The array of event types as JSON text; `[]` means all types */
       event_types: string;
       enabled: boolean;
       /** Unix seconds */
       updated_at: number;
-      /** In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
+      /** Only in the answer that enables a webhook or agent again: the number of items that waited for the target. They are delivered from now on, or are CANCELED with discard_held. Above 100,000 the real number may be larger. */
       held_items?: number;
     };
   }>;
-  /** Delete an endpoint; what is queued for it becomes CANCELED. */
+  /** Delete an endpoint; its waiting items become CANCELED. */
   deleteEndpoint(id: string, options?: CallOptions): Promise<Deleted>;
   /** List a mailbox's messages, oldest first, without their payloads. Without `status`, lists messages that are UNREAD or CLAIMED. Does not claim them. */
-  listMessages(mailboxId: string, options?: CallOptions & { /** UNREAD, CLAIMED, ACKNOWLEDGED, EXPIRED, DEAD */ status?: string; limit?: number; /** The id of the last message of the page before. If that message has been canceled or erased since, messages of the minute before it may appear again */ after?: string }): Promise<{
+  listMessages(mailboxId: string, options?: CallOptions & { /** UNREAD, CLAIMED, ACKNOWLEDGED, EXPIRED, DEAD */ status?: string; limit?: number; /** The id of the last message of the previous page. If that message was canceled or erased meanwhile, messages of the minute before it may appear again */ after?: string }): Promise<{
     messages: MessageSummary[];
   }>;
   /** Read a message and its payload. Changes nothing. */
@@ -1460,7 +1460,7 @@ export interface Operations {
     id: string;
     status: "ACKNOWLEDGED";
   }>;
-  /** Claim the oldest messages of a mailbox, optionally with a long poll. Returns the claimable messages, at most `max`. If there are none, waits up to `wait_seconds` for one, and then returns an empty list. A repeated request with the same `Claim-Id` returns the same claim, as far as its messages are still claimed, so that a lost answer is not a lost claim. */
+  /** Claim the oldest messages of a mailbox, optionally with a long poll. Returns the claimable messages, at most `max`. If none is claimable, the request waits up to `wait_seconds` for a message, and then returns an empty list. A repeated request with the same `Claim-Id` returns the messages of that claim that are still claimed, so that a lost answer does not lose the claim. */
   claimMessages(mailboxId: string, body?: {
     /** Default: 1 */
     max?: number;
@@ -1501,9 +1501,9 @@ export interface Operations {
     }[];
     reason?: string;
   }, options?: CallOptions): Promise<ClaimResults>;
-  /** Redrive dead messages of a mailbox, oldest first. They become UNREAD again, at their old position, as if they had never been claimed. */
+  /** Redrive dead messages of a mailbox, oldest first. The messages become UNREAD again, at their old position, as if they had never been claimed. */
   redriveMessages(mailboxId: string, body?: {
-    /** Ids of dead messages; without it, any dead messages */
+    /** Ids of dead messages; without `ids`, any dead messages */
     messages?: string[];
     limit?: number;
   }, options?: CallOptions): Promise<{
@@ -1511,14 +1511,14 @@ export interface Operations {
   }>;
   /** Read a mailbox's message counts and rates. */
   readMailboxStats(mailboxId: string, options?: CallOptions): Promise<MailboxStats>;
-  /** End a consumer's claim on a message. The message becomes claimable at once, or dead if this was the last claim that its mailbox allows. The consumer's further requests with the claim are refused, as after a lapsed lease. `interventions` shows who did it. */
+  /** End a consumer's claim on a message. The message becomes claimable at once, or dead if this was the last claim that its mailbox allows. The consumer's later requests with this claim are refused, as after a lapsed lease. `interventions` names the user. */
   forceRelease(mailboxId: string, messageId: string, options?: CallOptions): Promise<Message>;
-  /** Reject a message, whoever has claimed it. The message becomes dead, also if nobody has claimed it. A consumer's claim ends; the next message of its ordering key becomes claimable. `interventions` shows who did it, and `redrive` makes it claimable again. */
+  /** Reject a message, even if another consumer has claimed the message. The message becomes dead, even if it was not claimed. A consumer's claim ends; the next message with the same ordering key becomes claimable. `interventions` names the user, and `redrive` makes the message claimable again. */
   forceReject(mailboxId: string, messageId: string, body: {
     reason: string;
   }, options?: CallOptions): Promise<Message>;
-  /** List events, newest or oldest first. Returns one page, without a total. An id that is not a target of the workspace matches no events. */
-  listEvents(options?: CallOptions & { limit?: number; /** Skipped events cost time; prefer the cursors `before` and `after` */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when listing oldest first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** Only events of targets of this customer */ customer_uid?: string; /** The states from UNREAD on are those of mailbox messages */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many made */ replay_id?: string; /** Additional fields of each event, separated by commas: attempts, last_status_code, next_attempt_at, duration_ms, replayed_by */ fields?: string }): Promise<{
+  /** List events, newest or oldest first. Returns one page, without a total count. An id that is not a target of the workspace matches no events. */
+  listEvents(options?: CallOptions & { limit?: number; /** Number of events to skip. A large number is slow; prefer the cursors `before` and `after` */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the event with this id */ before?: string; /** Only events newer than the event with this id: the next page in the order oldest first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** Only events of targets of this customer */ customer_uid?: string; /** The states from UNREAD on are those of mailbox messages */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of this type */ event_type?: string; correlation_id?: string; /** Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many events created */ replay_id?: string; /** Additional fields of each event, separated by commas: attempts, last_status_code, next_attempt_at, duration_ms, replayed_by */ fields?: string }): Promise<{
     events: EventSummary[];
   }>;
   /** Read an event and its delivery attempts. */
@@ -1530,12 +1530,12 @@ export interface Operations {
   }>;
   /** Read an event's payload, byte for byte. */
   readPayload(id: string, options?: CallOptions): Promise<unknown>;
-  /** Replay an event: deliver its payload again as a new event that is not billed. Its deliveries keep the `webhook-id` of the source event, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the source event. An event that is QUEUED or RETRYING cannot be replayed. */
+  /** Replay an event: deliver its payload again as a new event that is not billed. The new event's deliveries keep the `webhook-id` of the source event, unless the body asks for a new `webhook-id`; `x-event-id` is the new event, `x-source-event-id` the source event. An event that is QUEUED or RETRYING cannot be replayed. */
   replayEvent(id: string, body?: {
-    /** new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once */
+    /** new: the deliveries get a new webhook-id, so that receivers process the event again. By default they keep the webhook-id of the source event, so that receivers that deduplicate process the event once */
     webhook_id?: "new";
   }, options?: CallOptions): Promise<Replay>;
-  /** Cancel a waiting event. The event becomes CANCELED: it is not sent any more, or is removed from its mailbox. It stays billed, because it was accepted. */
+  /** Cancel a waiting event. The event becomes CANCELED: it is no longer sent, or is removed from its mailbox. It is still billed, because it was accepted. */
   cancelEvent(id: string, options?: CallOptions): Promise<CanceledEvent>;
   /** Replay all events that match a filter, or count them. Runs in the background, on any node; if a node dies, another node continues. Each event that matches the filter becomes one new event, as with the replay of a single event: it is not billed, and has `source_event_id` and `replay_id`. Events that are accepted or end after the request are not included. With the status FAILED or DEAD, events that already have a replay in progress or a successful replay are left out, unless `include_replayed` is true. Events that cannot be replayed are counted as skipped. A target with many waiting items gets no more replays until it has caught up, so that new items are not delayed. At most 5 replays run at a time. */
   startReplay(body: NewReplay, options?: CallOptions): Promise<DryRun | ReplayJob>;
@@ -1547,7 +1547,7 @@ export interface Operations {
   readReplay(id: string, options?: CallOptions): Promise<ReplayJob>;
   /** Cancel a replay of many events. Events that were already replayed are still delivered. The response is the same if the replay was already canceled. */
   cancelReplay(id: string, options?: CallOptions): Promise<ReplayJob>;
-  /** Send input to an agent's task that waits for it. The body becomes a message to the task, in the same way as an item's body. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps the history of its task. */
+  /** Answer an agent's task that waits for input. The body becomes a message to the task, in the same way as an item's body. Not billed. A repeated request with the same Idempotency-Key is sent to the agent once, if the agent keeps the history of its task. */
   answerAgent(id: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters */ idempotencyKey?: string }): Promise<{
     handoff: Handoff;
   }>;

@@ -3,8 +3,8 @@ import { handoffKinds, kindNumbers, pulledKinds, targetKinds } from "../src/post
 /** The text of `sql/kinds.generated.sql`: the numbers and traits of kinds as SQL functions. */
 export function kindsSql(): string {
   const cases = Object.entries(kindNumbers).map(([name, number]) => `when '${name}' then ${number}`);
-  return `-- Generated from postgres/kinds.ts by \`npm run generated\`. All of them are expressions of their parameter alone, which the planner
--- inlines.
+  return `-- Generated from postgres/kinds.ts by \`npm run generated\`. All functions depend only on their parameter, so
+-- that the planner inlines them.
 
 -- The number of a kind in events.kind and deliveries.kind.
 create function kind_number(p_kind text)
@@ -12,7 +12,7 @@ returns smallint language sql immutable as $$
   select (case p_kind ${cases.join(" ")} end)::smallint
 $$;
 
--- Whether consumers claim the items of this kind; those of the others are delivered.
+-- Whether consumers claim items of this kind; items of other kinds are delivered.
 create function is_pulled(p_kind smallint)
 returns boolean language sql immutable as $$
   select p_kind in (${pulledKinds.join(", ")})

@@ -127,7 +127,7 @@ describe.each([
       const client = await pipeline(service.port, request);
       await until(client.statuses, (statuses) => statuses.length > 0, 30_000);
       expect(client.statuses()).toEqual([400]);
-      expect(client.text()).toContain("comes more than once");
+      expect(client.text()).toContain("is repeated");
     },
   );
 

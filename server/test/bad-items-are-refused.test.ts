@@ -161,7 +161,7 @@ describe("an item whose body is wrong", () => {
   it.for(['{"a":', '{"a":1', '{"a":1,', '{"a":[1', '{"a"', '["x', '{"a":1 \n'])(
     "cut off as %j: 400 with that reason",
     async (payload, { send }) => {
-      await expectRefused(await send({ payload }), 400, "it ends too early");
+      await expectRefused(await send({ payload }), 400, "the document is incomplete");
     },
   );
 
@@ -376,7 +376,7 @@ it("an unsupported content coding and a webhook call of an unconfigured payment 
     (lines) => lines?.length === 2,
   );
   expect(noted!.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 40, status: 501, reason: "the only transfer coding is chunked" },
+    { level: 40, status: 501, reason: "the only supported Transfer-Encoding is chunked" },
     { level: 40, status: 503, reason: "live billing is disabled" },
   ]);
 });

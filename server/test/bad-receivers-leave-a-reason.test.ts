@@ -224,12 +224,12 @@ describe.concurrent("a receiver that answers unexpectedly", () => {
     [
       "another protocol from now on",
       head("101 Switching Protocols", "connection: upgrade", "upgrade: websocket"),
-      "the answer switches to another protocol, which nobody asked for",
+      "the answer switches to another protocol, which the request did not ask for",
     ],
     [
       "100 before its answer",
       `${head("100 Continue")}${head("200 OK", "content-length: 0")}`,
-      "the answer begins with 100 Continue, which nobody asked for",
+      "the answer begins with 100 Continue, which the request did not ask for",
     ],
     ["half of its headers", "HTTP/1.1 200 OK\r\ncont", "closed in the middle of the answer's headers"],
   ] as const)("sends %s", async ([_what, bytes, error], { expectFailed }) => {
@@ -304,7 +304,7 @@ describe("an internal address", () => {
     await httpsOnly.stop();
     expect(answer).toMatchObject({
       status: 400,
-      body: { error: "url must use https: http takes POSTRIDER_ALLOW_HTTP_TARGETS=true" },
+      body: { error: "url must use https: http needs POSTRIDER_ALLOW_HTTP_TARGETS=true" },
     });
   });
 

@@ -228,7 +228,9 @@ it("without the coordinator, items are accepted and delivered and messages claim
   expect((await call("GET", "/api/v1/targets")).status).toBe(503);
   const ready = await node.call("GET", "/readyz");
   expect(ready).toMatchObject({ status: 200, body: { status: "ready" } });
-  expect(ready.body.warnings).toEqual([expect.stringContaining("the coordinator answers nothing but items")]);
+  expect(ready.body.warnings).toEqual([
+    expect.stringContaining("the coordinator is not available, so that only items"),
+  ]);
 
   proxy.accepts = true;
   await until(async () => (await call("GET", "/api/v1/targets")).status === 200);

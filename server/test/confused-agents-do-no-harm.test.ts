@@ -74,7 +74,7 @@ it("a message is not sent again while the agent's task list contains it, even in
   );
   expect(confused.sent).toEqual([id]);
   expect(attempts.map(({ error }) => error)).toEqual([
-    expect.stringContaining("its task is looked for before it is sent again"),
+    expect.stringContaining("its task is looked up before the message is sent again"),
     expect.stringContaining("the agent's task list shows a task that has no task state at $.status.state"),
   ]);
 });

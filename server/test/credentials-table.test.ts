@@ -153,7 +153,7 @@ function refusalOfDoor({ headers, body }: Answer): { code: unknown; error: unkno
 }
 
 function tooLow(least: Role, role: Role): { code: unknown; error: unknown } {
-  return { code: "role_too_low", error: `this needs the role ${least}, and yours is ${role}` };
+  return { code: "role_too_low", error: `this route needs the role ${least}, and your role is ${role}` };
 }
 
 describe.each(rows.filter(({ least }) => least !== undefined))(

@@ -191,7 +191,7 @@ describe("a target of a customer", () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(7);
     const id = await newMailbox({});
     const taken = await call("PATCH", `/api/v1/targets/${id}`, { uid: "only" });
-    expect(taken).toMatchObject(refusal(409, "uid is another target's already"));
+    expect(taken).toMatchObject(refusal(409, "another target already has this uid"));
     expect(taken.headers["x-error-code"]).toBe("uid_taken");
     const own = made[0]!.body.id;
     expect((await call("PATCH", `/api/v1/targets/${own}`, { uid: "only" })).status).toBe(200);
@@ -248,7 +248,7 @@ describe("an imported signing secret", () => {
   });
 
   it.for([
-    ["without its prefix", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", /starts with whsec_/],
+    ["without its prefix", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", /must begin with whsec_/],
     ["too short", "whsec_AAAA", /24 to 64 bytes/],
     ["no base64", "whsec_*", /base64/],
   ] as const)(

@@ -202,7 +202,9 @@ describe("discarding held items", () => {
     const { id } = await newDisabled();
     await sendItem(node, account, id);
     for (const body of [{ discard_held: true }, { discard_held: true, enabled: false }]) {
-      expect(await patch(id, body)).toMatchObject(refusal(400, "discard_held goes with enabled: true"));
+      expect(await patch(id, body)).toMatchObject(
+        refusal(400, "discard_held needs enabled: true in the same request"),
+      );
     }
     expect((await patch(id, { enabled: true, discard_held: false })).body.held_items).toBe(1);
     const late = await patch(id, { enabled: true, discard_held: true, name: "other" });

@@ -184,7 +184,7 @@ describe("a target", () => {
     expect((await webhook(["anything", "any.*"])).status).toBe(200);
     expect(await webhook(["in*voice"])).toMatchObject({
       status: 400,
-      body: { error: expect.stringMatching(/^event_types\.0 can match nothing/) },
+      body: { error: expect.stringMatching(/^event_types\.0 cannot match any type/) },
     });
   });
 
@@ -194,15 +194,15 @@ describe("a target", () => {
       expect((await webhook(types)).status).toBe(200);
     expect(await webhook(["ping", "invoice.pad"])).toMatchObject({
       status: 400,
-      body: { error: "event_types.1 is unknown: invoice.pad is no type of the catalogue" },
+      body: { error: "event_types.1 is unknown: invoice.pad is not a type of the catalogue" },
     });
     for (const type of ["ping.*", "invoice.paid.*", "order.*"])
       expect(await webhook([type])).toMatchObject({
         status: 400,
-        body: { error: `event_types.0 is unknown: ${type} begins no type of the catalogue` },
+        body: { error: `event_types.0 is unknown: ${type} matches no type of the catalogue` },
       });
     expect((await webhook(["invoice.*", "order.*", "in*"])).body.error).toMatch(
-      /^event_types\.2 can match nothing/,
+      /^event_types\.2 cannot match any type/,
     );
   });
 
@@ -223,7 +223,7 @@ describe("a target", () => {
     expect((await change(["new"])).status).toBe(200);
     expect(await change(["new", "gone"])).toMatchObject({
       status: 400,
-      body: { error: "event_types.1 is unknown: gone is no type of the catalogue" },
+      body: { error: "event_types.1 is unknown: gone is not a type of the catalogue" },
     });
     expect((await call("PATCH", `/api/v1/targets/${id}`, { name: "v" })).body.event_types).toEqual(["new"]);
   });

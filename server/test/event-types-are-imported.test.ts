@@ -136,13 +136,13 @@ webhooks:
       "YAML that nests too deep",
       `{openapi: 3.1.0, webhooks: {a: {post: ${"{x: ".repeat(3_000)}1${"}".repeat(3_000)}}}}`,
       "",
-      /nests deeper than 64 levels$/,
+      /is nested deeper than 64 levels$/,
     ],
     [
       "YAML with half a character",
       '{openapi: 3.1.0, webhooks: {a: {post: {description: "\\uD800"}}}}',
       "",
-      /lone surrogate, which is not text$/,
+      /lone surrogate, which is not valid Unicode$/,
     ],
     [
       "a parameter that is misspelt",

@@ -104,7 +104,7 @@ it("answers 410 for a message that has expired in its mailbox", async ({ node, a
   const answer = await node.call("GET", `/api/v1/events/${id}/payload`, { key: account.api_key });
   expect(answer).toMatchObject({
     status: 410,
-    body: { error: "the message has expired, and its payload with it" },
+    body: { error: "the message and its payload have expired" },
     headers: { "x-error-code": "payload_gone" },
   });
   const recent = await store(2, mailbox, Date.now() - 3_500_000);

@@ -205,7 +205,7 @@ describe("a replay", () => {
     await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
     const held = await workspace.send(targetId);
     for (const id of [source, held]) {
-      expect((await replay(id)).body.error).toContain("held until its target is enabled");
+      expect((await replay(id)).body.error).toContain("or its target is disabled");
     }
     expect((await replay(held)).headers["x-error-code"]).toBe("still_queued");
     const { body } = await node.call("GET", `/api/v1/events?target_id=${targetId}`, { key });

@@ -170,7 +170,7 @@ function complaintAbout({ status, headers, body }: RawAnswer): string | undefine
   if (status >= 500 && !isExpected) return `${status} ${message}`;
   if (message.length > 300) return `${status} with a message of ${message.length} characters`;
   const ofTheService = message
-    .replace(/\b\w+ is not a value of JSON/, "")
+    .replace(/\b\w+ is not a JSON value/, "")
     .replace(/\bno (?:customer|event type) [\w.:/-]+/, "");
   const leak = internals.exec(ofTheService);
   return leak === null ? undefined : `${status} tells of internals ("${leak[0]}"): ${message}`;

@@ -118,7 +118,7 @@ describe("a card is refused with the error and its place", () => {
     [
       "one that is compressed",
       (response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("{}")),
-      "is compressed (Content-Encoding: gzip), which was not asked for",
+      "is compressed (Content-Encoding: gzip), although the request did not ask for compression",
     ],
   ])("%s", async ([_name, answerWith, problem], { cards, create }) => {
     cards.answer = answerWith;
@@ -138,7 +138,7 @@ describe("a card is refused with the error and its place", () => {
       ["http://agent.example.com/card.json", "agent_card_url must use https"],
       [
         "https://127.0.0.1/card.json",
-        "agent_card_url points to an address that is not allowed: POSTRIDER_ALLOWED_NETWORKS exempts networks",
+        "agent_card_url points to an address that is not allowed: POSTRIDER_ALLOWED_NETWORKS can allow networks",
       ],
       ["https://[::ffff:169.254.169.254]/", "agent_card_url points to"],
     ] as const) {
@@ -197,7 +197,7 @@ describe("a bearer token for an agent on another origin than its card", () => {
     expect((await create()).status).toBe(200);
     for (const auth of [{}, { auth: { type: "none" } }]) {
       expect(await create({ ...auth, confirm_origin: origin })).toMatchObject(
-        refusal(400, "confirm_origin goes with auth of type bearer or api_key"),
+        refusal(400, "confirm_origin needs auth of type bearer or api_key"),
       );
     }
   });

@@ -38,7 +38,7 @@ describe("an a2a target", () => {
     expect(await examine(false)).toEqual({
       kind: "bad",
       problem: expect.stringMatching(
-        /^names an interface whose URL .* must use https: http takes POSTRIDER_ALLOW_HTTP_TARGETS=true$/,
+        /^names an interface whose URL .* must use https: http needs POSTRIDER_ALLOW_HTTP_TARGETS=true$/,
       ),
     });
     expect(await examine(true)).toMatchObject({ kind: "good" });

@@ -16,7 +16,9 @@ describe("a card that requires a credential", () => {
     for (const other of [undefined, { type: "none" }, { type: "bearer", token: "x".repeat(20) }]) {
       const { status, body } = await create(other === undefined ? {} : { auth: other });
       expect(status).toBe(400);
-      expect(body.error).toContain('auth: the agent card demands "key" (an API key in the header X-API-Key)');
+      expect(body.error).toContain(
+        'auth: the agent card requires "key" (an API key in the header X-API-Key)',
+      );
     }
   });
 
@@ -62,10 +64,10 @@ describe("a card that requires a credential", () => {
     serve(demanding(`${cards.origin}/new`));
     const refused = await refresh(id);
     expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "credential_unmet"]);
-    expect(refused.body.error).toMatch(/demands "key" .*; the last good one stays in use$/);
+    expect(refused.body.error).toMatch(/requires "key" .*; the last usable card stays in use$/);
     expect(await read(id)).toMatchObject({
       url: `${cards.origin}/a2a`,
-      card_error: expect.stringContaining('demands "key"'),
+      card_error: expect.stringContaining('requires "key"'),
     });
     const patch = { key: account.api_key, body: { auth } };
     expect((await node.call("PATCH", `/api/v1/targets/${id}`, patch)).status).toBe(200);
@@ -79,7 +81,7 @@ describe("a card that requires a credential", () => {
     [{ type: "api_key", header: "X-Key" }, "auth.value is required"],
     [{ type: "api_key", header: "Host", value: "v" }, "auth.header is reserved"],
     [{ type: "api_key", header: "A2A-Version", value: "v" }, "auth.header is reserved"],
-    [{ type: "api_key", header: "a b", value: "v" }, "auth.header is no name"],
+    [{ type: "api_key", header: "a b", value: "v" }, "auth.header is not a valid header name"],
     [{ type: "api_key", header: "X-Key", value: "a\nb" }, "auth.value must be printable"],
     [{ type: "basic" }, "auth.type must be bearer, api_key or none"],
   ] as const)("cannot have the credential %j", async ([wrong, message], { create }) => {

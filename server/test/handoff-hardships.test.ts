@@ -88,7 +88,7 @@ describe.concurrent("an agent", () => {
       const { service, account } = owner;
       const { handoff } = await untilEnded(service, account, id);
       expect(handoff).toMatchObject({ outcome: "UNKNOWN", state: "WORKING" });
-      expect(handoff.error).toBe("no longer followed: the task has been WORKING for too long");
+      expect(handoff.error).toBe("the task is no longer followed: the task has been WORKING for too long");
       expect(await agent.messages()).toHaveLength(1);
     },
   );

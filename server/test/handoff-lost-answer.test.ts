@@ -116,8 +116,10 @@ describe.concurrent("an answer that was lost after the message had arrived", () 
       id,
       (seen) => seen.delivery_attempts.length > 1,
     );
-    expect(waiting.delivery_attempts[0]!.error).toContain("its task is looked for before it is sent again");
-    expect(waiting.delivery_attempts[1]!.error).toContain("an earlier message was not answered");
+    expect(waiting.delivery_attempts[0]!.error).toContain(
+      "its task is looked up before the message is sent again",
+    );
+    expect(waiting.delivery_attempts[1]!.error).toContain("an earlier message got no answer");
     await agent.restart();
     // The agent may or may not have finished its work before it stopped.
     const seen = await untilHandedOver(
@@ -156,9 +158,9 @@ describe.concurrent("an answer that was lost after the message had arrived", () 
     proxy.answers = "pass";
     const seen = await untilEnded(owner.service, owner.account, id);
     expect(seen.delivery_attempts[0]!.error).toContain(
-      "it cannot be known whether the agent took the message",
+      "whether the agent received the message cannot be determined",
     );
-    expect(seen.delivery_attempts[0]!.error).toContain("sending it again may make a second task");
+    expect(seen.delivery_attempts[0]!.error).toContain("sending it again may create a second task");
     expect(seen.handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: true });
     expect(await tasksMade(reached)).toBe(2);
     const ids = (await agent.messages()).map(({ body }) => body?.message?.messageId);

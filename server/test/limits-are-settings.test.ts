@@ -47,7 +47,7 @@ it("are removed with null, the burst together with its rate", async ({ changesOf
   const refused = await patch({ rate_limit_burst: 4 });
   expect(refused).toMatchObject({
     status: 400,
-    body: { error: "rate_limit_burst goes with rate_limit_per_second" },
+    body: { error: "rate_limit_burst needs rate_limit_per_second" },
   });
   expect((await patch({ max_concurrency: null })).body).toMatchObject(none);
 });

@@ -114,7 +114,7 @@ test("a process whose database lost its tables reports that, and waits for them"
   const service = await start();
   await takeAwayTables(url, ["schema_changes", "processes"]);
   const { status, body } = await service.call("GET", "/readyz");
-  expect([status, body.error]).toEqual([503, expect.stringContaining("has no tables of Postrider")]);
+  expect([status, body.error]).toEqual([503, expect.stringContaining("has no Postrider tables")]);
   await bringBackTables(url, ["schema_changes", "processes"]);
   expect((await service.call("GET", "/readyz")).status).toBe(200);
 });

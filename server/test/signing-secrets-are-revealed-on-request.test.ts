@@ -194,7 +194,7 @@ it("a target kind without a secret is refused with a message that only webhooks 
   await switchTo(true, asAdmin(account));
   expect(await reveal(id, asAdmin(account))).toMatchObject({
     status: 400,
-    body: { error: "only webhook targets have this: the target is of kind mailbox" },
+    body: { error: "this route is only for webhook targets: the target is of kind mailbox" },
   });
 });
 

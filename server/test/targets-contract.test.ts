@@ -28,7 +28,7 @@ const it = sharedNodeTest()
   .extend("target", ({ created }) => created(webhook));
 
 const refusedAddress =
-  "url points to an address that is not allowed: POSTRIDER_ALLOWED_NETWORKS exempts networks";
+  "url points to an address that is not allowed: POSTRIDER_ALLOWED_NETWORKS can allow networks";
 const webhook = { kind: "webhook", name: "orders", url: "https://8.8.8.8/hooks" };
 
 /** The fields in the answer for a new target of any kind. */

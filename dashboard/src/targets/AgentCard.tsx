@@ -54,7 +54,7 @@ export function AgentCard({ target }: { target: Target }) {
         />
         {typeof target.card_error === "string" && (
           <div className="rounded-control bg-retrying-bg p-3 text-retrying">
-            <p className="font-medium">The card could not be refreshed; the last good card stays in use.</p>
+            <p className="font-medium">The card could not be refreshed; the last usable card stays in use.</p>
             <p className="wrap-anywhere">{target.card_error}</p>
           </div>
         )}

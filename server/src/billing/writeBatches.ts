@@ -97,7 +97,7 @@ due as (
   limit $5
 ),
 counted as (
-  -- Only from the state that was read: another exporter that came between leaves no row here.
+  -- Only if the counter has not changed since it was read; otherwise another exporter has written the batch.
   insert into meter_counters (org_id, period, batches, batched)
   select org_id, period, number, target
   from due

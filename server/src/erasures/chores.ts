@@ -182,7 +182,7 @@ async function beginAgain(pool: pg.Pool, erasure: StoredErasure): Promise<boolea
     text: `update erasures
            set walked_to = null,
              walk_erased = 0,
-             -- More than were counted, when some came meanwhile.
+             -- Events accepted during the walk can make erased exceed the first count.
              total = greatest(total, erased)
            where id = $1
              and status = 'RUNNING'

@@ -46,7 +46,8 @@ export async function listEvents(
   let steps = 0;
   return inSnapshot(queries, async (snapshot) => {
     const ids = await listIds(snapshot, filter, async (statement) => {
-      if (signal?.aborted === true) throw new ApiError(503, "the client is gone", { retryAfterSeconds: 1 });
+      if (signal?.aborted === true)
+        throw new ApiError(503, "the client has disconnected", { retryAfterSeconds: 1 });
       if (steps++ > 0 && performance.now() > endsAtMs) throw searchTooLong();
       return (await inSteps(() => statement.execute(snapshot))).rows;
     });
@@ -64,7 +65,7 @@ function searchTooLong(): ApiError {
   const seconds = maxSearchMs / 1000;
   return new ApiError(
     400,
-    `no page of events that fit was found in ${seconds} seconds: give a shorter range of time (created_after, created_before)`,
+    `no full page of matching events was found in ${seconds} seconds: narrow the time range with created_after and created_before`,
   );
 }
 

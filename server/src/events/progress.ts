@@ -108,7 +108,7 @@ async function readWaiting(
         and d.lease_until is null
       union all
       (
-        -- Untried items, which may share a row with others.
+        -- Untried items, which may share a row with other items.
         select d.due_at
         from deliveries d
         where d.bucket = e.bucket

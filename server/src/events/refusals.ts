@@ -7,14 +7,14 @@ export const replayRefusals = {
   not_found: notFound,
   target_deleted: () => new ApiError(409, "the target of this event was deleted", "target_deleted"),
   mailbox_disabled: mailboxDisabled,
-  expired: () => new ApiError(409, "the message has expired, and its payload with it", "message_ended"),
+  expired: () => new ApiError(409, "the message and its payload have expired", "message_ended"),
   erased: payloadErased,
 };
 
 function stillWaiting({ status, dueAtMs }: Extract<ReplayOutcome, { outcome: "still_waiting" }>): ApiError {
   const next =
     dueAtMs === null
-      ? "it is being delivered, or held until its target is enabled"
+      ? "a delivery is under way, or its target is disabled"
       : `its next attempt is due at ${new Date(dueAtMs).toISOString()}`;
   const code = status === "QUEUED" ? "still_queued" : "still_retrying";
   return new ApiError(409, `the event is still ${status}: ${next}`, code);
@@ -29,7 +29,7 @@ export const cancelRefusals = {
 
 function notWaiting({ status }: { status: EventStatus }): ApiError {
   if (status === "QUEUED" || status === "RETRYING") {
-    return new ApiError(409, "the event is being sent at this moment", "being_sent");
+    return new ApiError(409, "the event is being sent now", "being_sent");
   }
   if (status === "UNREAD" || status === "CLAIMED") {
     return new ApiError(409, "a consumer has claimed the message", "message_claimed");
@@ -39,7 +39,7 @@ function notWaiting({ status }: { status: EventStatus }): ApiError {
 
 export const payloadRefusals = {
   not_found: notFound,
-  expired: () => new ApiError(410, "the message has expired, and its payload with it", "payload_gone"),
+  expired: () => new ApiError(410, "the message and its payload have expired", "payload_gone"),
   erased: payloadErased,
 };
 

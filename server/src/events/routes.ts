@@ -65,7 +65,7 @@ const listRoute = route("listEvents", "GET /api/v1/events", {
   access: usersAndKeys("viewer", customerReads("own")),
   summary: "List events, newest or oldest first",
   description:
-    "Returns one page, without a total. An id that is not a target of the workspace matches no events.",
+    "Returns one page, without a total count. An id that is not a target of the workspace matches no events.",
   query: EventQuery,
   response: { 200: Type.Object({ events: Type.Array(EventSummary) }) },
   errors: { 429: "The workspace has too many lists with such filters under way" },
@@ -112,16 +112,16 @@ const readRoute = route("readEvent", "GET /api/v1/events/:id", {
 
 const replayRoute = route("replayEvent", "POST /api/v1/events/:id/replay", {
   access: usersAndKeys("member", customerChanges("event")),
-  audit: { none: "an item is on record by itself" },
+  audit: { none: "the new event is the record of the replay" },
   summary: "Replay an event: deliver its payload again as a new event that is not billed",
   description:
-    "Its deliveries keep the `webhook-id` of the source event, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the source event. An event that is QUEUED or RETRYING cannot be replayed.",
+    "The new event's deliveries keep the `webhook-id` of the source event, unless the body asks for a new `webhook-id`; `x-event-id` is the new event, `x-source-event-id` the source event. An event that is QUEUED or RETRYING cannot be replayed.",
   body: ReplayBody,
   response: { 202: Replay },
   errors: {
     409: "The event is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
-    410: "Its payload was erased",
-    429: "Too many replays from a customer's portal",
+    410: "The event's payload was erased",
+    429: "The customer has requested too many replays",
   },
   examples: examples.replayEvent,
   async handle({ caller, params, reply, body }, deps) {
@@ -137,10 +137,10 @@ const replayRoute = route("replayEvent", "POST /api/v1/events/:id/replay", {
 
 const cancelRoute = route("cancelEvent", "POST /api/v1/events/:id/cancel", {
   access: usersAndKeys("member", { takes: ["customer"], names: "event" }),
-  audit: { none: "the end of an item is on record with the item" },
+  audit: { none: "the event itself records its cancellation" },
   summary: "Cancel a waiting event",
   description:
-    "The event becomes CANCELED: it is not sent any more, or is removed from its mailbox. It stays billed, because it was accepted.",
+    "The event becomes CANCELED: it is no longer sent, or is removed from its mailbox. It is still billed, because it was accepted.",
   response: { 200: CanceledEvent },
   errors: {
     409: "The event has ended, is being sent, was claimed by a consumer, or may have reached its agent",
@@ -165,7 +165,7 @@ const perCustomer = 100;
 async function limitPortalReplays(pool: pg.Pool, caller: Caller, reply: FastifyReply): Promise<void> {
   if (caller.kind !== "portal") return;
   const window = { scope: "replays", subject: caller.customerId, limit: perCustomer, windowSeconds };
-  const refusal = `too many replays: a customer has ${perCustomer} a minute`;
+  const refusal = `too many replays: a customer may request ${perCustomer} a minute`;
   await countOrRefuse(pool, { ...window, refusal }, reply);
 }
 
@@ -213,7 +213,7 @@ function readFields(text: string | undefined): ReadonlySet<OptionalField> {
 
 function targetOf({ endpoint_id: endpointId, target_id: targetId }: Query): string | undefined {
   if (endpointId !== undefined && targetId !== undefined && endpointId !== targetId) {
-    throw new ApiError(400, "endpoint_id and target_id are one filter: give one of them");
+    throw new ApiError(400, "endpoint_id and target_id are the same filter: give one of them");
   }
   return targetId ?? endpointId;
 }

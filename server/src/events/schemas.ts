@@ -64,7 +64,7 @@ export const Event = Type.Object(
     attempts: optionalFields.attempts,
     max_attempts: Type.Integer({ description: "The first attempt and all retries" }),
     retry_count: Type.Integer({ description: "Attempts made after the first" }),
-    max_retries: Type.Integer({ description: "The target's kind when the item was accepted" }),
+    max_retries: Type.Integer({ description: "The target's max_retries when the item was accepted" }),
     next_attempt_at: optionalFields.next_attempt_at,
     last_status_code: optionalFields.last_status_code,
     last_error: nullableString(
@@ -117,7 +117,7 @@ export const EventQuery = Type.Object({
     minimum: 0,
     maximum: 1_000_000,
     default: 0,
-    description: "Skipped events cost time; prefer the cursors `before` and `after`",
+    description: "Number of events to skip. A large number is slow; prefer the cursors `before` and `after`",
   }),
   order: Type.Unsafe<"desc" | "asc">({
     type: "string",
@@ -125,11 +125,11 @@ export const EventQuery = Type.Object({
     default: "desc",
     description: "desc: newest first; asc: oldest first",
   }),
-  before: Type.Optional(described(EventId, "Only events older than the one with this id")),
+  before: Type.Optional(described(EventId, "Only events older than the event with this id")),
   after: Type.Optional(
     described(
       EventId,
-      "Only events newer than the one with this id: the next page when listing oldest first",
+      "Only events newer than the event with this id: the next page in the order oldest first",
     ),
   ),
   endpoint_id: Type.Optional(Type.String({ description: "Only events of this target" })),
@@ -137,7 +137,7 @@ export const EventQuery = Type.Object({
   customer_uid: Type.Optional(described(Uid, "Only events of targets of this customer")),
   status: Type.Optional(Status),
   event_type: Type.Optional(
-    Type.String({ pattern: "^[ -~]{1,256}$", description: "Only events of exactly this type" }),
+    Type.String({ pattern: "^[ -~]{1,256}$", description: "Only events of this type" }),
   ),
   correlation_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" })),
   handoff_state: Type.Optional(
@@ -149,7 +149,7 @@ export const EventQuery = Type.Object({
   ),
   created_after: Type.Optional(described(Moment, "Only events accepted at or after this, in Unix seconds")),
   created_before: Type.Optional(described(Moment, "Only events accepted before this, in Unix seconds")),
-  replay_id: Type.Optional(described(EventId, "Only events that this replay of many made")),
+  replay_id: Type.Optional(described(EventId, "Only events that this replay of many events created")),
   fields: Type.Optional(
     Type.String({
       maxLength: 256,
@@ -178,7 +178,7 @@ export const webhookIdField = {
   webhook_id: Type.Optional(
     oneOf(
       ["new"],
-      "new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once",
+      "new: the deliveries get a new webhook-id, so that receivers process the event again. By default they keep the webhook-id of the source event, so that receivers that deduplicate process the event once",
     ),
   ),
 };

@@ -48,7 +48,7 @@ export function statusOf(mailboxRetentionMs: number, bounds: IdBounds): RawBuild
         select
         ${deliveredGroupOf(bounds)}
       ) then 'DELIVERED'
-      -- It waits for its first attempt in a row with others.
+      -- The item waits for its first attempt, in a row that it shares with other items.
       when exists (select from targets t where t.id = e.target_id) then 'QUEUED'
       else 'CANCELED'
     end

@@ -59,9 +59,9 @@ export function isLeaf(match: Leaf | Pattern): match is Leaf {
 function refuseForeignFields(pattern: Pattern, known: readonly string[], path: string): void {
   for (const { name, match } of pattern.fields) {
     const here = join(path, name);
-    if (!known.includes(name)) throw new FilterError(here, `is unknown: there are ${known.join(", ")}`);
+    if (!known.includes(name)) throw new FilterError(here, `is unknown: use one of ${known.join(", ")}`);
     if (path === "" && isLeaf(match) && name === "metadata")
-      throw new FilterError(here, "is an object of fields");
+      throw new FilterError(here, "must be an object of fields");
     if (path === "" && !isLeaf(match) && name === "metadata")
       refuseForeignFields(match, metadataFields, here);
   }
@@ -85,7 +85,7 @@ function readField(written: unknown, path: string): Leaf | Pattern {
   if (!Array.isArray(written)) {
     throw new FilterError(
       path,
-      `is a list of what it may be, or an object of fields: write [${short(written)}]`,
+      `must be a list of values and tests, or an object of fields: write [${short(written)}]`,
     );
   }
   if (written.length === 0) throw new FilterError(path, "is an empty list, which nothing matches");
@@ -112,11 +112,11 @@ interface Entries {
 
 function readAlternatives(written: unknown, path: string): Pattern[] {
   if (!Array.isArray(written) || written.length < 2) {
-    throw new FilterError(path, "is a list of two or more objects, of which one has to match");
+    throw new FilterError(path, "must be a list of two or more objects, one of which has to match");
   }
   return written.map((one: unknown, index) => {
     const here = join(path, String(index));
-    if (!isJsonObject(one)) throw new FilterError(here, "is an object of fields");
+    if (!isJsonObject(one)) throw new FilterError(here, "must be an object of fields");
     return readObject(one, here);
   });
 }
@@ -132,7 +132,7 @@ const operators: Readonly<Record<string, (operand: unknown, path: string, entrie
     tests.push({ isMatch: (value) => typeof value === "number" && isInRange(value), stepsOf: () => 1 });
   },
   exists(operand, path, { exists }) {
-    if (typeof operand !== "boolean") throw new FilterError(path, "is true or false");
+    if (typeof operand !== "boolean") throw new FilterError(path, "must be true or false");
     exists.add(operand);
   },
 };
@@ -140,7 +140,10 @@ const operators: Readonly<Record<string, (operand: unknown, path: string, entrie
 function readOperator(written: Readonly<Record<string, unknown>>, path: string, entries: Entries): void {
   const [name, ...others] = Object.keys(written);
   if (name === undefined || others.length > 0 || !Object.hasOwn(operators, name)) {
-    throw new FilterError(path, `is a value, or an object of one of ${Object.keys(operators).join(", ")}`);
+    throw new FilterError(
+      path,
+      `must be a value, or an object with one of ${Object.keys(operators).join(", ")}`,
+    );
   }
   operators[name]!(written[name], join(path, name), entries);
 }
@@ -226,7 +229,7 @@ function readExceptions(operand: unknown, path: string): Test {
   if (testOf === undefined) {
     throw new FilterError(
       path,
-      `is a text, a number, a list of them, or an object of one of ${Object.keys(exceptedTexts).join(", ")}`,
+      `must be a text, a number, a list of texts and numbers, or an object with one of ${Object.keys(exceptedTexts).join(", ")}`,
     );
   }
   return testOf(readList(onlyOperand(operand, name, path), join(path, name), readText));
@@ -254,7 +257,7 @@ const comparisons: Readonly<Record<string, (value: number, bound: number) => boo
 
 /** Reads a comparison such as `["<", 10]`, or a range such as `[">=", 0, "<", 10]`. */
 function readComparisons(operand: unknown, path: string): (value: number) => boolean {
-  const form = 'is a comparison such as ["<", 10], or a range such as [">=", 0, "<", 10]';
+  const form = 'must be a comparison such as ["<", 10], or a range such as [">=", 0, "<", 10]';
   if (!Array.isArray(operand) || (operand.length !== 2 && operand.length !== 4))
     throw new FilterError(path, form);
   const [operator, bound, upperOperator, upper] = operand as unknown[];
@@ -263,7 +266,7 @@ function readComparisons(operand: unknown, path: string): (value: number) => boo
   const isSecond = readComparison(upperOperator, upper, { path, form });
   const isRange = /^>=?$/.test(operator as string) && /^<=?$/.test(upperOperator as string);
   if (!isRange || (bound as number) > (upper as number)) {
-    throw new FilterError(path, `${form}: from the lower to the upper`);
+    throw new FilterError(path, `${form}: first the lower bound, then the upper bound`);
   }
   return (value) => isFirst(value) && isSecond(value);
 }
@@ -289,22 +292,22 @@ function readList<T>(written: unknown, path: string, read: (one: unknown, path: 
 
 function readScalar(value: unknown, path: string): Scalar {
   if (value === null || ["string", "number", "boolean"].includes(typeof value)) return value as Scalar;
-  throw new FilterError(path, "is a text, a number, true, false, null or an object of one operator");
+  throw new FilterError(path, "must be a text, a number, true, false, null or an object with one operator");
 }
 
 function readTextOrNumber(value: unknown, path: string): string | number {
   if (typeof value === "string" || typeof value === "number") return value;
-  throw new FilterError(path, "is a text or a number");
+  throw new FilterError(path, "must be a text or a number");
 }
 
 function readText(value: unknown, path: string): string {
-  if (typeof value !== "string") throw new FilterError(path, "is a text");
+  if (typeof value !== "string") throw new FilterError(path, "must be a text");
   return value;
 }
 
 function onlyOperand(written: Readonly<Record<string, unknown>>, name: string, path: string): unknown {
   if (Object.keys(written).length === 1 && Object.hasOwn(written, name)) return written[name];
-  throw new FilterError(path, `is a text, or an object of ${name} alone`);
+  throw new FilterError(path, `must be a text, or an object with only ${name}`);
 }
 
 function short(value: unknown): string {

@@ -13,7 +13,7 @@ const route = routesOf<unknown>("Targets");
 
 export const filterRoute = route("tryFilter", "POST /api/v1/filters/try", {
   access: usersAndKeys("viewer", customerReads("own")),
-  audit: { none: "it says what a filter would do, and changes nothing" },
+  audit: { none: "the request changes nothing" },
   summary: "Try a filter on a sample",
   description:
     "Says whether an item like the sample would pass the filter, and which parts of the filter did not match.",

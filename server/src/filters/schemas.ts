@@ -25,7 +25,7 @@ export const FilterTrial = Type.Object(
       description: "Any JSON",
       examples: [{ amount: 80, currency: "EUR" }],
     }),
-    event_type: metadataField("Like X-Event-Type; the payload's own event_type has precedence"),
+    event_type: metadataField("Like X-Event-Type; event_type in the payload has precedence"),
     correlation_id: metadataField("Like X-Correlation-ID"),
     ordering_key: metadataField("Like X-Ordering-Key"),
   },
@@ -40,7 +40,7 @@ export const FilterResult = Type.Object(
     ),
     failed: Type.Array(
       Type.Object({
-        path: Type.String({ description: "Position in the filter" }),
+        path: Type.String({ description: "Path of the failed part in the filter" }),
         expected: Type.Unknown({ description: "The condition at this position" }),
         found: Type.Array(Type.Unknown(), {
           description: "Up to ten values of the sample at this position; none when the field is absent",

@@ -22,10 +22,10 @@ const errors = {
 
 const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/message", {
   access: usersAndKeys("member", noLimitedKey),
-  audit: { none: "the handoff keeps what was said to the agent" },
-  summary: "Send input to an agent's task that waits for it",
+  audit: { none: "the handoff itself records the task's state" },
+  summary: "Answer an agent's task that waits for input",
   description:
-    "The body becomes a message to the task, in the same way as an item's body. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps the history of its task.",
+    "The body becomes a message to the task, in the same way as an item's body. Not billed. A repeated request with the same Idempotency-Key is sent to the agent once, if the agent keeps the history of its task.",
   headers: Type.Object({
     "idempotency-key": Type.Optional(Type.String({ description: "1 to 255 characters" })),
   }),
@@ -44,7 +44,7 @@ const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/messag
 
 const cancelRoute = route("cancelTask", "POST /api/v1/events/:id/handoff/cancel", {
   access: usersAndKeys("member", noLimitedKey),
-  audit: { none: "the handoff keeps what was said to the agent" },
+  audit: { none: "the handoff itself records the task's state" },
   summary: "Ask an agent to cancel a task",
   description: "The answer shows the task's state afterwards; an agent may need some time to cancel it.",
   response: { 200: Type.Object({ handoff: Handoff }) },
@@ -59,8 +59,8 @@ type Refused<Kind> = Extract<SteerRefusal, { kind: Kind }>;
 
 const refusals = {
   unknown: notFound,
-  not_for_an_agent: () => new ApiError(409, "only items of a2a targets are handed to an agent"),
-  not_handed_over: () => new ApiError(409, "the item has not been handed over yet"),
+  not_for_an_agent: () => new ApiError(409, "only items of a2a targets have a task"),
+  not_handed_over: () => new ApiError(409, "the agent has not accepted the item yet"),
   ended: ({ outcome }: Refused<"ended">) =>
     new ApiError(
       409,
@@ -82,7 +82,7 @@ export const agentNotificationRoute = notificationRoute(
   "POST /a2a/notifications/:token",
   {
     access: anyone,
-    audit: { none: "a hint of an agent that its task has changed" },
+    audit: { none: "the notice changes nothing; the task is read from the agent" },
     summary: "Receive an agent's notice that a task has changed",
     description:
       "The URL contains a secret that the agent was given. The body is ignored: the service reads the task from the agent.",

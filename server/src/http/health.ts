@@ -62,7 +62,9 @@ const metricsRoute = route("readMetrics", "GET /metrics", {
   access: anyone,
   summary: "Read metrics in Prometheus' text format",
   response: { 200: Type.String() },
-  errors: { 401: "POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it" },
+  errors: {
+    401: "POSTRIDER_METRICS_TOKEN is set, and the request does not carry this token in `Authorization: Bearer`",
+  },
   async handle({ request, reply }, deps) {
     if (deps.metricsToken !== undefined && !isBearer(request.headers.authorization, deps.metricsToken)) {
       throw unauthorized();

@@ -73,7 +73,7 @@ export function templatePath(path: string): string {
 }
 
 const introduction = `Bodies are JSON in UTF-8; timestamps are Unix seconds; ids are 32 lower-case hexadecimal characters.
-Every error is \`{"error": "<message>"}\`; \`X-Error-Code\` names an error that a program has to tell apart from others with the same status. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
+Every error is \`{"error": "<message>"}\`; \`X-Error-Code\` distinguishes errors that have the same status. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
 An id of another organization gets the same answer as an unknown id.
 A request that is not valid HTTP/1.1 is refused before routing: 400, 408, 413, 417, 431, 501, 505.`;
 
@@ -90,7 +90,7 @@ const securitySchemes = {
     in: "header",
     name: "X-Session-Token",
     description:
-      "A session of a customer's portal, from the code of a link; it reaches only the customer's own data",
+      "A session of a customer's portal, created with the code of a link; limited to the customer's own data",
   },
   session: {
     type: "apiKey",

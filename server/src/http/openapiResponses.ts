@@ -11,7 +11,7 @@ export const answerHeaders = {
     schema: { type: "string", examples: ["9f2c1a7b3d4e00000001"] },
   },
   ErrorCode: {
-    description: `Names an error that a program has to tell apart from others with the same status: ${describeCodes()}`,
+    description: `Distinguishes errors that have the same status: ${describeCodes()}`,
     schema: { type: "string", enum: Object.keys(errorCodes) },
   },
   WwwAuthenticate: {
@@ -19,7 +19,7 @@ export const answerHeaders = {
     schema: { type: "string", examples: [challenge] },
   },
   AcceptEncoding: {
-    description: "The accepted content codings, after a body with another one was refused",
+    description: "The accepted content codings; sent when a body with another coding was refused",
     schema: { type: "string", enum: ["identity"] },
   },
   CacheControl: {
@@ -117,7 +117,7 @@ export function describeResponses(route: RouteRecord, named: NamedSchemas): Reco
 
 const refusals = {
   Malformed: { status: 400, description: "The request is malformed; the message names the field" },
-  Unauthorized: { status: 401, description: "No credential, an unknown one or a revoked one" },
+  Unauthorized: { status: 401, description: "The credential is missing, unknown or revoked" },
   NeedsSession: {
     status: 403,
     description:
@@ -126,7 +126,7 @@ const refusals = {
   Limited: {
     status: 403,
     description:
-      "The API key is limited, or the session is a customer's, and may not do it (`scope_refused`)",
+      "The API key is limited, or the session is a customer's, and may not call this route (`scope_refused`)",
   },
   NeedsRole: {
     status: 403,
@@ -144,7 +144,7 @@ const refusals = {
     description:
       "The route needs an API key instead of a session token, or the key is limited, or the session is a customer's (`scope_refused`)",
   },
-  NotFound: { status: 404, description: "There is no such id in the caller's organization" },
+  NotFound: { status: 404, description: "The caller's organization has no object with this id" },
   TooLarge: { status: 413, description: "The body is larger than the limit" },
   NotJson: {
     status: 415,

@@ -94,7 +94,8 @@ async function lookApart(deps: ReadinessDeps, apart: readonly Apart[]): Promise<
   );
   if (refusal !== undefined || away.length === apart.length)
     return { refusal: refusal ?? away[0], warnings: [] };
-  const coordinator = warning && `the coordinator answers nothing but items and consumers: ${warning}`;
+  const coordinator =
+    warning && `the coordinator is not available, so that only items and consumers are served: ${warning}`;
   return { refusal: undefined, warnings: coordinator ? [coordinator, ...away] : away };
 }
 
@@ -115,7 +116,7 @@ async function lookAtCell(cell: Apart): Promise<string | undefined> {
  */
 function refusalBy(error: unknown): string {
   if ((error as { code?: string }).code === "42P01")
-    return "the database that answers has no tables of Postrider: it was emptied, or is another one";
+    return "the database has no Postrider tables: it was emptied, or is the wrong one";
   return awayText[awayReason(error) ?? "away"];
 }
 

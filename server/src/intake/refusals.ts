@@ -47,7 +47,7 @@ export function largerThan(targetId: string): ApiError {
 export function tooManyTargets(): ApiError {
   return new ApiError(
     409,
-    `it would reach more than ${maxItems} targets, which one call cannot`,
+    `the publication would reach more than ${maxItems} targets, the maximum`,
     "too_many_targets",
   );
 }

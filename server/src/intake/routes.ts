@@ -31,11 +31,11 @@ export interface IntakeRouteDeps {
 /** Refusals because of the billing state, for the interface's document. */
 export const billingRefusals = {
   402: "The workspace is suspended",
-  403: "The workspace is pending, or the request carries a session in place of an API key",
+  403: "The workspace is pending, or the request carries a session token instead of an API key",
 };
 
 /** Why items are not in the audit log. */
-export const itemAudit = { none: "an item is on record by itself" };
+export const itemAudit = { none: "the item itself is the record" };
 
 export const ItemHeaders = Type.Object({
   "idempotency-key": Type.Optional(
@@ -72,13 +72,13 @@ export function intakeRoutes(deps: IntakeRouteDeps): RouteRecord[] {
 
 const sendItemRoute = route("sendItem", "POST /t/:target_id", {
   access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
-  summary: "Accepts an item for a target",
+  summary: "Send an item to a target",
   ...taking("target_id"),
 });
 
 const sendEventRoute = route("sendEvent", "POST /e/:endpoint_id", {
   access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
-  summary: "Accepts an event for a legacy endpoint",
+  summary: "Send an event to a legacy endpoint",
   ...taking("endpoint_id"),
 });
 

@@ -53,15 +53,15 @@ export function signingSecretOf(key: Buffer): string {
  */
 export function parseSigningSecret(secret: string): Buffer {
   if (!secret.startsWith(secretPrefix)) {
-    throw new Error(`a signing secret starts with ${secretPrefix}`);
+    throw new Error(`a signing secret must begin with ${secretPrefix}`);
   }
   const encoded = secret.slice(secretPrefix.length);
   if (!standardBase64.test(encoded)) {
-    throw new Error(`a signing secret is standard base64 after ${secretPrefix}`);
+    throw new Error(`a signing secret must be ${secretPrefix} followed by standard base64`);
   }
   const key = Buffer.from(encoded, "base64");
   if (key.length < minKeyBytes || key.length > maxKeyBytes) {
-    throw new Error(`a signing secret holds ${minKeyBytes} to ${maxKeyBytes} bytes`);
+    throw new Error(`a signing secret must have ${minKeyBytes} to ${maxKeyBytes} bytes`);
   }
   return key;
 }

@@ -32,7 +32,7 @@ const claimRoute = route("claimMessages", "POST /api/v1/mailboxes/:mailbox_id/cl
   audit: claimAudit,
   summary: "Claim the oldest messages of a mailbox, optionally with a long poll",
   description:
-    "Returns the claimable messages, at most `max`. If there are none, waits up to `wait_seconds` for one, and then returns an empty list. A repeated request with the same `Claim-Id` returns the same claim, as far as its messages are still claimed, so that a lost answer is not a lost claim.",
+    "Returns the claimable messages, at most `max`. If none is claimable, the request waits up to `wait_seconds` for a message, and then returns an empty list. A repeated request with the same `Claim-Id` returns the messages of that claim that are still claimed, so that a lost answer does not lose the claim.",
   headers: Type.Object({
     "claim-id": Type.Optional(
       Type.String({ description: "1 to 255 characters: the idempotency key of this claim" }),

@@ -35,7 +35,7 @@ const claimRoute = route("claimMessage", "POST /api/v1/mailbox-messages/:message
     "The lease lasts five minutes unless the operator configured another length. The request has no `lease_seconds`; use `extend` for a lease of another length.",
   response: { 200: Claimed },
   errors: {
-    409: "The message is claimed, acknowledged, dead or expired, or an earlier message of its ordering key is not done",
+    409: "The message is claimed, acknowledged, dead or expired, or an earlier message with the same ordering key has not ended",
   },
   ...forConsumers(optionalBody({}), async (deps, consumer, messageId) => {
     const outcome = await deps.mailboxes.claimNamed({
@@ -59,7 +59,7 @@ const acknowledgeRoute = route("acknowledgeMessage", "POST /api/v1/mailbox-messa
     "With `claim_token`, the message's claim must be the one with this token; without it, any active claim of this API key is accepted. Acknowledging again gives the same answer.",
   response: { 200: Acknowledged },
   errors: {
-    403: "Another API key has claimed it",
+    403: "Another API key has claimed the message",
     409: "The message has no active claim, or its claim has another token",
   },
   ...forConsumers(Acknowledgement, async (deps, consumer, messageId, body) => {
@@ -81,7 +81,7 @@ const acknowledgeRoute = route("acknowledgeMessage", "POST /api/v1/mailbox-messa
 /** The parts that the routes of both interventions share. */
 const byHand = {
   access: users("member"),
-  audit: { none: "the message keeps the intervention and who did it" },
+  audit: { none: "the message itself records the intervention and its user" },
   response: { 200: ReadableMessage },
 };
 
@@ -92,7 +92,7 @@ const forceReleaseRoute = route(
     ...byHand,
     summary: "End a consumer's claim on a message",
     description:
-      "The message becomes claimable at once, or dead if this was the last claim that its mailbox allows. The consumer's further requests with the claim are refused, as after a lapsed lease. `interventions` shows who did it.",
+      "The message becomes claimable at once, or dead if this was the last claim that its mailbox allows. The consumer's later requests with this claim are refused, as after a lapsed lease. `interventions` names the user.",
     body: optionalBody({}),
     errors: { 409: "The message is not claimed, or it is acknowledged, dead or expired" },
     handle: async ({ caller, params, reply }, deps) =>
@@ -105,9 +105,9 @@ const forceRejectRoute = route(
   "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject",
   {
     ...byHand,
-    summary: "Reject a message, whoever has claimed it",
+    summary: "Reject a message, even if another consumer has claimed the message",
     description:
-      "The message becomes dead, also if nobody has claimed it. A consumer's claim ends; the next message of its ordering key becomes claimable. `interventions` shows who did it, and `redrive` makes it claimable again.",
+      "The message becomes dead, even if it was not claimed. A consumer's claim ends; the next message with the same ordering key becomes claimable. `interventions` names the user, and `redrive` makes the message claimable again.",
     body: Type.Object({ reason: Reason }),
     errors: { 409: "The message is acknowledged, dead or expired" },
     examples: {
@@ -125,7 +125,7 @@ async function force(
   { mailbox_id: mailboxId, message_id: messageId }: { mailbox_id: string; message_id: string },
   reason: string | null,
 ): Promise<string> {
-  if (caller.kind !== "session") throw new ApiError(403, "this needs a session");
+  if (caller.kind !== "session") throw new ApiError(403, "this route needs a user's session");
   const { orgId, userId } = caller;
   for (;;) {
     const change = { orgId, userId, mailboxId, messageId, reason };

@@ -18,7 +18,7 @@ export function changeRefusal(result: ChangeResult): ApiError | undefined {
     case "stale":
       return new ApiError(
         409,
-        "the claim is not active: it was never made, has lapsed, or a later one has replaced it",
+        "the claim is not active: it never existed, has lapsed, or was replaced by a later claim",
       );
     case "expired":
       return new ApiError(409, "the message has expired", "message_ended");
@@ -38,9 +38,9 @@ const whyNotClaimable: Record<NotClaimable, [message: string, code: ErrorCode]> 
   claimed: ["the message is claimed", "message_claimed"],
   busy: ["the message is claimed", "message_claimed"],
   acknowledged: ["the message is acknowledged", "message_ended"],
-  dead: ["the message is dead: redrive it first", "message_ended"],
+  dead: ["the message is dead: redrive the message first", "message_ended"],
   expired: ["the message has expired", "message_ended"],
-  behind: ["an earlier message of its ordering key is not done", "message_behind"],
+  behind: ["an earlier message with the same ordering key has not ended", "message_behind"],
 };
 
 /** The error for an intervention that was refused. */
@@ -53,7 +53,7 @@ export function forceRefusal(outcome: Exclude<ForceOutcome, "done">): ApiError {
     case "unclaimed":
       return new ApiError(409, "nobody has claimed the message", "message_unclaimed");
     case "ended":
-      return new ApiError(409, "the message has ended already", "message_ended");
+      return new ApiError(409, "the message has already ended", "message_ended");
     case "expired":
       return new ApiError(409, "the message has expired", "message_ended");
     case "busy":

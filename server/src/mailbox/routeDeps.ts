@@ -16,7 +16,7 @@ export interface MailboxRouteDeps extends Pick<Parts, "pool" | "reads" | "nowMs"
 }
 
 /** Why claims are not in the audit log. */
-export const claimAudit = { none: "the message keeps its own life, with the key that holds it" };
+export const claimAudit = { none: "the message itself records its claims" };
 
 /** The consumer that sent a request, for the traces of its messages. */
 export function consumerOf(

@@ -29,7 +29,7 @@ const listRoute = route("listMessages", "GET /api/v1/mailboxes/:mailbox_id/messa
     after: Type.Optional(
       Type.String({
         description:
-          "The id of the last message of the page before. If that message has been canceled or erased since, messages of the minute before it may appear again",
+          "The id of the last message of the previous page. If that message was canceled or erased meanwhile, messages of the minute before it may appear again",
       }),
     ),
   }),
@@ -65,15 +65,15 @@ const maxRedriven = 1_000;
 
 const redriveRoute = route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_id/redrive", {
   access: usersAndKeys("member", noLimitedKey),
-  audit: { none: "dead messages become claimable again, and stay what they are" },
+  audit: { none: "the messages only become claimable again" },
   summary: "Redrive dead messages of a mailbox, oldest first",
-  description: "They become UNREAD again, at their old position, as if they had never been claimed.",
+  description: "The messages become UNREAD again, at their old position, as if they had never been claimed.",
   body: optionalBody({
     messages: Type.Optional(
       Type.Array(Type.String({ maxLength: 64 }), {
         minItems: 1,
         maxItems: 100,
-        description: "Ids of dead messages; without it, any dead messages",
+        description: "Ids of dead messages; without `ids`, any dead messages",
       }),
     ),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxRedriven })),

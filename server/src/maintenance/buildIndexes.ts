@@ -78,7 +78,7 @@ async function findMissing(client: pg.PoolClient): Promise<Missing[]> {
      join pg_class c on c.oid = i.indexrelid and c.relkind = 'I'
      join pg_inherits p on p.inhparent = i.indrelid
      where not i.indisvalid
-       -- Where the tables are: the functions' schema comes before it in the path.
+       -- Only the schema of the tables; the functions' schema precedes it in the search path.
        and c.relnamespace = (select e.relnamespace from pg_class e where e.oid = 'events'::regclass)
        and not exists (
          select

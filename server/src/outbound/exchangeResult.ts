@@ -36,7 +36,7 @@ export interface ExchangeHeaders {
  */
 export function compressionText({ "content-encoding": coding }: ExchangeHeaders): string | undefined {
   if (coding === undefined || /^(?:identity)?$/i.test(coding.trim())) return undefined;
-  return `is compressed (Content-Encoding: ${coding.replace(/[^ -~]/g, "?").slice(0, 50)}), which was not asked for`;
+  return `is compressed (Content-Encoding: ${coding.replace(/[^ -~]/g, "?").slice(0, 50)}), although the request did not ask for compression`;
 }
 
 export interface ExchangeError {

@@ -31,10 +31,10 @@ export function describeConnectError(error: Error, hostname: string): Failure {
     case "ENETUNREACH":
       return { code: "connect_refused", message: "the host cannot be reached" };
     case "ETIMEDOUT":
-      return { code: "connect_timeout", message: "the host did not answer the connection" };
+      return { code: "connect_timeout", message: "the host did not accept the connection in time" };
     case "ECONNRESET":
     case "EPIPE":
-      return { code: "reset", message: "the connection was reset while it was being made" };
+      return { code: "reset", message: "the connection was reset before it was established" };
     case "ENOTFOUND":
     case "ENODATA":
       return { code: "dns", message: `the host name ${hostname} does not exist` };
@@ -49,7 +49,7 @@ export function describeConnectError(error: Error, hostname: string): Failure {
 const shortages: Record<string, string> = {
   EMFILE: "this process has no file descriptors left",
   ENFILE: "this machine has no file descriptors left",
-  ENOBUFS: "this machine has no room for network buffers",
+  ENOBUFS: "this machine has no memory for network buffers",
   ENOMEM: "this machine has no memory for another connection",
   EADDRNOTAVAIL: "this machine has no free port for another connection",
 };
@@ -204,8 +204,8 @@ const contradictoryLength =
  */
 function describeStrayAnswer(said: string): string {
   return said === "bad upgrade"
-    ? "the answer switches to another protocol, which nobody asked for"
-    : "the answer begins with 100 Continue, which nobody asked for";
+    ? "the answer switches to another protocol, which the request did not ask for"
+    : "the answer begins with 100 Continue, which the request did not ask for";
 }
 
 const closings: Record<AnswerProgress, string> = {

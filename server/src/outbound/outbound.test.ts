@@ -194,7 +194,7 @@ test.each([
   [
     "an upgrade",
     "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
-    "the answer switches to another protocol, which nobody asked for",
+    "the answer switches to another protocol, which the request did not ask for",
   ],
 ])("a receiver that answers with %s", async (_what, answer, message) => {
   const receiver = await receiverThat((socket) => socket.write(answer));

@@ -45,7 +45,7 @@ test.each([
   ["https://1.2.3.4.5/", /absolute URL/],
   ["https://example.com:99999/", /absolute URL/],
   [`https://example.com/${"a".repeat(2048)}`, /longer than 2048/],
-  ["http://example.com/", /must use https: http takes POSTRIDER_ALLOW_HTTP_TARGETS=true$/],
+  ["http://example.com/", /must use https: http needs POSTRIDER_ALLOW_HTTP_TARGETS=true$/],
   ["ftp://example.com/", /must use https$/],
   ["javascript://example.com/", /must use https$/],
   ["https://user@example.com/", /user name or password/],
@@ -85,7 +85,7 @@ test.each([
 ])("%s is refused in any spelling of its address", async (text) => {
   expect(await checkTargetUrl(text, strict)).toEqual({
     ok: false,
-    reason: `${refusedAddress}: POSTRIDER_ALLOWED_NETWORKS exempts networks`,
+    reason: `${refusedAddress}: POSTRIDER_ALLOWED_NETWORKS can allow networks`,
   });
 });
 
@@ -93,7 +93,7 @@ test("a name with one refused address among public ones is refused with the same
   const resolve = () => Promise.resolve(["93.184.215.14", "10.9.8.7"]);
   expect(await checkTargetUrl("https://rebind.example/", { ...strict, resolve })).toEqual({
     ok: false,
-    reason: `${refusedAddress}: POSTRIDER_ALLOWED_NETWORKS exempts networks`,
+    reason: `${refusedAddress}: POSTRIDER_ALLOWED_NETWORKS can allow networks`,
   });
 });
 
@@ -126,6 +126,6 @@ test.each([
 test("allowing http does not allow other schemes or other networks", async () => {
   expect(await checkTargetUrl("ftp://127.0.0.1/", local)).toMatchObject({ reason: "must use https or http" });
   expect(await checkTargetUrl("http://10.0.0.1/", local)).toMatchObject({
-    reason: `${refusedAddress}: POSTRIDER_ALLOWED_NETWORKS exempts networks`,
+    reason: `${refusedAddress}: POSTRIDER_ALLOWED_NETWORKS can allow networks`,
   });
 });

@@ -10,7 +10,7 @@ export interface TargetUrlPolicy {
   resolve?: Resolve;
 }
 
-const refusedAddress = `${pointsInside}: POSTRIDER_ALLOWED_NETWORKS exempts networks`;
+const refusedAddress = `${pointsInside}: POSTRIDER_ALLOWED_NETWORKS can allow networks`;
 
 /** `reason` completes a sentence that begins with the field's name: `url` + ` must use https`. */
 export type TargetUrlCheck = { ok: true; url: URL } | { ok: false; reason: string };
@@ -54,7 +54,7 @@ function refuseForm(url: URL, allowHttp: boolean): string | null {
   if (url.protocol !== "https:" && !(allowHttp && url.protocol === "http:")) {
     if (allowHttp) return "must use https or http";
     return url.protocol === "http:"
-      ? "must use https: http takes POSTRIDER_ALLOW_HTTP_TARGETS=true"
+      ? "must use https: http needs POSTRIDER_ALLOW_HTTP_TARGETS=true"
       : "must use https";
   }
   if (url.username !== "" || url.password !== "") return "must not contain a user name or password";

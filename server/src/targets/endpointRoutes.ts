@@ -33,7 +33,7 @@ const Endpoint = Type.Object(
     name: Type.String(),
     url: Type.String(),
     description: Type.String(),
-    event_types: Type.String({ description: "The array of event types as JSON text; `[]` means all" }),
+    event_types: Type.String({ description: "The array of event types as JSON text; `[]` means all types" }),
     max_payload_bytes: Type.Integer(),
     max_retries: Type.Integer(),
     retry_interval_seconds: Type.Integer(),
@@ -95,7 +95,7 @@ function createRoute(deps: KindDeps): RouteRecord {
   return route("createEndpoint", "POST /api/v1/endpoints", {
     access: usersAndKeys("member", noLimitedKey),
     audit: "target.created",
-    summary: "Create an endpoint; its signing secret is shown this once",
+    summary: "Create an endpoint; its signing secret is shown only in this answer",
     body: newEndpoint,
     response: { 200: Type.Object({ id: Id, secret: Type.String() }) },
     errors: { 409: tooManyTargets },
@@ -158,7 +158,7 @@ function knownOf<B extends object>({ properties }: { properties: object }, body:
 const removeRoute = route("deleteEndpoint", "DELETE /api/v1/endpoints/:id", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "target.deleted",
-  summary: "Delete an endpoint; what is queued for it becomes CANCELED",
+  summary: "Delete an endpoint; its waiting items become CANCELED",
   ...removal(async (call, id, deps: KindDeps) => {
     await findEndpoint(deps, call.caller.orgId, id);
     orThrow(await deleteTarget(deps, originOf(call), id));

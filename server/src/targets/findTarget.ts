@@ -24,7 +24,7 @@ export async function findTargetThat(
   if (has(kindNamed(target.kind))) return target;
   throw new ApiError(
     400,
-    `only ${kindNames(has, "and")} targets have this: the target is of kind ${target.kind}`,
+    `this route is only for ${kindNames(has, "and")} targets: the target is of kind ${target.kind}`,
   );
 }
 

@@ -81,10 +81,10 @@ const organizationFields = ["uid", "metadata", "max_payload_bytes"] as const;
 function refuseToPortal(name: string, input: TargetChanges): Refused | undefined {
   if (findKind(name)?.isInPortal !== true) {
     const taken = kindNames((kind) => kind.isInPortal, "and");
-    return outOfScope(`in the portal only ${taken}s can be made, changed and deleted`);
+    return outOfScope(`in the portal only ${taken}s can be created, changed and deleted`);
   }
   const field = organizationFields.find((one) => input[one] !== undefined);
-  return field === undefined ? undefined : outOfScope(`${field} is not the customer's to give`);
+  return field === undefined ? undefined : outOfScope(`a customer may not set ${field}`);
 }
 
 function outOfScope(message: string): Refused {

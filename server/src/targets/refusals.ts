@@ -24,13 +24,13 @@ function refusalError(refusal: TargetRefusal): ApiError {
     case "too_many":
       return new ApiError(409, refusal.message);
     case "uid_taken":
-      return new ApiError(409, "uid is another target's already", "uid_taken");
+      return new ApiError(409, "another target already has this uid", "uid_taken");
     case "out_of_scope":
       return new ApiError(403, refusal.message, "scope_refused");
     case "headers_needed":
       return new ApiError(
         409,
-        `the secret headers were given for ${refusal.origin}: give headers again together with the new url`,
+        `the secret headers were given for ${refusal.origin}: send headers again together with the new url`,
         "headers_needed",
       );
     case "origin_unconfirmed":
@@ -42,19 +42,19 @@ function refusalError(refusal: TargetRefusal): ApiError {
     case "holds_nothing":
       return new ApiError(
         409,
-        "discard_held is for a target that is disabled: this one is enabled",
+        "discard_held needs a disabled target, and this target is enabled",
         "target_enabled",
       );
     case "discard_unfinished":
       return new ApiError(
         503,
-        `${refusal.items} items are discarded, more wait, and the target is still disabled: send the request again`,
+        `${refusal.items} items were discarded, more are waiting, and the target is still disabled: send the request again`,
         { code: "discard_unfinished", retryAfterSeconds: 1 },
       );
     case "revealing_is_off":
       return new ApiError(
         403,
-        "signing secrets cannot be revealed: an admin switches that on with secrets_can_be_revealed of PATCH /api/v1/orgs",
+        "signing secrets cannot be revealed: an admin can allow this with secrets_can_be_revealed in PATCH /api/v1/orgs",
         "revealing_is_off",
       );
   }
@@ -76,5 +76,5 @@ export function throwUnrefreshed(outcome: RefreshOutcome): void {
 }
 
 function stays(problem: string): string {
-  return `the agent card ${problem}; the last good one stays in use`;
+  return `the agent card ${problem}; the last usable card stays in use`;
 }

@@ -20,12 +20,12 @@ import { updateTarget } from "./updateTarget.ts";
 const route = routesOf<KindDeps>("Targets");
 
 const catalogued =
-  "If the workspace has a catalogue of event types, new names in event_types have to be in it.";
+  "If the workspace has a catalogue of event types, new entries of event_types must match one of its types.";
 
 const listRoute = route("listTargets", "GET /api/v1/targets", {
   access: usersAndKeys("viewer", customerReads("own")),
   summary: "List targets, oldest first",
-  description: "Lists all targets, unless `limit` asks for a page.",
+  description: "Lists all targets, unless `limit` is given.",
   query: TargetQuery,
   response: { 200: Type.Object({ targets: Type.Array(Target) }) },
   errors: { 429: longLists },
@@ -45,11 +45,11 @@ function createRoute(deps: KindDeps): RouteRecord {
     access: usersAndKeys("member", customerChanges("own")),
     audit: "target.created",
     summary: `Create a ${kindNames()} target`,
-    description: `The answer for a webhook target contains its signing secret, only this once. ${catalogued}`,
+    description: `The answer for a webhook target contains its signing secret; reading the target later does not show the secret. ${catalogued}`,
     body: newTarget,
     response: { 200: Target },
     errors: {
-      409: `${tooManyTargets}; or a bearer token would go to another origin than the agent card's, which needs confirm_origin`,
+      409: `${tooManyTargets}; or a bearer token would be sent to another origin than the agent card's, which needs confirm_origin`,
     },
     examples: examples.createTarget,
     async handle(call) {
@@ -106,7 +106,7 @@ function updateRoute(deps: KindDeps): RouteRecord {
 const removeRoute = route("deleteTarget", "DELETE /api/v1/targets/:id", {
   access: usersAndKeys("member", customerChanges("target")),
   audit: "target.deleted",
-  summary: "Delete a target; what is queued for it becomes CANCELED",
+  summary: "Delete a target; its waiting items become CANCELED",
   ...removal(async (call, id, deps: KindDeps) => {
     const { caller } = call;
     if (caller.scope !== undefined) {
@@ -122,12 +122,12 @@ const refreshRoute = route("refreshTarget", "POST /api/v1/targets/:id/refresh", 
   audit: "target.card_replaced",
   summary: "Refresh the agent card of an a2a target",
   description:
-    "The new card is checked completely before it replaces the last good one. A card that moves the agent to an origin for which the bearer token was not given waits for confirm_origin.",
+    "The new card is checked completely before it replaces the last usable card. A card that moves the agent to an origin for which the bearer token was not given waits for confirm_origin.",
   body: Consent,
   response: { 200: Target },
   errors: {
-    409: "The card needs the owner's confirmation; the last good card stays in use",
-    502: "The card cannot be read or used; the last good card stays in use",
+    409: "The card needs the owner's confirmation; the last usable card stays in use",
+    502: "The card cannot be read or used; the last usable card stays in use",
   },
   async handle(call, deps) {
     const { caller, params, body } = call;

@@ -13,7 +13,7 @@ export const enabling =
   "A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead.";
 
 export const enablingRefusals = {
-  409: "discard_held was sent for an enabled target; or a bearer token would go to another origin than the agent card's, which needs confirm_origin; or secret headers would go to another origin and have to be sent again",
+  409: "discard_held was sent for an enabled target; or a bearer token would be sent to another origin than the agent card's, which needs confirm_origin; or secret headers would be sent to another origin and have to be given again",
   503: "More items wait than one request can discard: the target is still disabled; repeat the request to discard the rest",
 };
 
@@ -116,11 +116,11 @@ export const TargetQuery = Type.Object({
       description: "Page size; without it, all targets are listed",
     }),
   ),
-  after: Type.Optional(described(Id, "The id of the last target of the page before")),
+  after: Type.Optional(described(Id, "The id of the last target of the previous page")),
   customer_uid: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9._:-]{0,128}$",
-      description: "Only targets of this customer; empty: only targets of no customer",
+      description: "Only targets of this customer; an empty value lists targets without a customer",
     }),
   ),
   uid: Type.Optional(described(Uid, "Only the target with this uid")),

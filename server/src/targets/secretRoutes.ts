@@ -35,7 +35,7 @@ const rotateRoute = route("rotateSigningSecret", "POST /api/v1/targets/:id/signi
   audit: "target.secret_rotated",
   summary: "Rotate the signing secret of a webhook target",
   description:
-    "Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. Rotating again before that drops the oldest of the three. With a `secret` of your own the call is safe to repeat: if it is the present secret already, nothing changes.",
+    "Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. A second rotation before that ends the older previous secret. With a `secret` of your own the call is safe to repeat: if that secret is already the current secret, nothing changes.",
   body: RotationBody,
   response: { 200: Target },
   async handle(call, deps) {

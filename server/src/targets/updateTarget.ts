@@ -95,7 +95,7 @@ function applicableFault(kind: AnyKind, input: TargetChanges): string | undefine
 
 function discardFault(input: TargetChanges): string | undefined {
   const isAlone = input.discard_held === true && input.enabled !== true;
-  return isAlone ? "discard_held goes with enabled: true" : undefined;
+  return isAlone ? "discard_held needs enabled: true in the same request" : undefined;
 }
 
 const plainColumns = [

@@ -32,7 +32,7 @@ const perTarget = 10;
 const perOrganization = 30;
 
 /** The limits in words, for the interface's document. */
-const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} in all`;
+const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} to all targets`;
 
 const TestItem = nullable(
   Type.Object(
@@ -66,7 +66,7 @@ const TestResult = Type.Object(
 
 export const testRoute = route("testTarget", "POST /api/v1/targets/:id/test", {
   access: usersAndKeys("member", customerChanges("target")),
-  audit: { none: "nothing stays of a test" },
+  audit: { none: "a test is not stored" },
   summary: "Send a test delivery to a webhook and show its receiver's answer",
   description: `Makes one signed delivery at once, with the header \`x-postrider-test: true\`, and does not retry it. It is not an item: it is not stored, billed or counted, and its result does not change the target. Works for disabled targets, too. At most ${testLimits}.`,
   body: TestItem,
@@ -116,7 +116,7 @@ function payloadOf(target: StoredTarget, payload: unknown): Buffer | undefined {
   if (bytes.length > target.max_payload_bytes) {
     throw new ApiError(
       413,
-      `the payload is larger than the ${target.max_payload_bytes} bytes that the target takes`,
+      `the payload is larger than the target's max_payload_bytes, ${target.max_payload_bytes}`,
     );
   }
   return bytes;
@@ -213,7 +213,7 @@ function samplePayload(eventType: string, eventId: string, nowMs: number): Buffe
       test: true,
       id: eventId,
       sent_at: Math.floor(nowMs / 1000),
-      message: "A test of Postrider. Nothing happened that has to be acted upon.",
+      message: "A test of Postrider. No action is needed.",
     }),
   );
 }

@@ -55,7 +55,7 @@ export function createTryoutReceiver(deps: ReceiverDeps): LocalReceiver {
       waiting = [];
       try {
         await keepBatch(deps, batch);
-        for (const one of batch) end(one, answerOf(one.request.url), "received by the tryout");
+        for (const one of batch) end(one, answerOf(one.request.url), "received by the tryout receiver");
       } catch (error) {
         deps.log.warn({ err: error }, "tryout requests could not be kept");
         for (const one of batch) end(one, 503, "the request could not be kept");

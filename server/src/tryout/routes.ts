@@ -31,7 +31,7 @@ const TryoutRequest = Type.Object(
 /** Lists the requests that the service's own receiver got for a target. */
 export const tryoutRoute = route("listTryoutRequests", "GET /api/v1/targets/:id/tryout", {
   access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "target" }),
-  summary: "List the last deliveries that the built-in receiver got, newest first",
+  summary: "List the last requests to a tryout target, newest first",
   description: `The service itself receives the deliveries of a webhook target whose URL is \`${tryoutOrigin}/\` followed by 32 hex characters. It verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
   response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },
   async handle({ caller, params }, deps) {

@@ -83,8 +83,8 @@ describe("a refusal", () => {
 
 describe("an answer", () => {
   it.each([
-    ["nests deeper than 500 levels", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
-    ["nests deeper than 500 levels", `{"a":"[\\"","b":${'{"c":['.repeat(251)}`],
+    ["is nested deeper than 500 levels", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+    ["is nested deeper than 500 levels", `{"a":"[\\"","b":${'{"c":['.repeat(251)}`],
     ["is not JSON", `["${"[".repeat(600)}\\\\"`],
   ])("that %s is garbled", async (problem, text) => {
     answer = (_request, response) => void response.end(text);

@@ -90,7 +90,7 @@ export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCal
   }
   if (result.truncated) return { kind: "garbled", status, durationMs, problem: "is larger than 4 MiB", body };
   if (isTooDeep) {
-    return { kind: "garbled", status, durationMs, problem: `nests deeper than ${maxDepth} levels`, body };
+    return { kind: "garbled", status, durationMs, problem: `is nested deeper than ${maxDepth} levels`, body };
   }
   const problem = compressionText(result.headers) ?? "is not JSON";
   if (value === undefined) return { kind: "garbled", status, durationMs, problem, body };

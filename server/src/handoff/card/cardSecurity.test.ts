@@ -45,15 +45,15 @@ describe("a card's security requirements", () => {
     ["a scheme that is not there", [all("missing")], [], [none, bearer]],
   ])("%s", ([, requirements, met, unmet]) => {
     for (const form of met) expect(problem(requirements, form), form.type).toBeUndefined();
-    for (const form of unmet) expect(problem(requirements, form), form.type).toMatch(/^demands "/);
+    for (const form of unmet) expect(problem(requirements, form), form.type).toMatch(/^requires "/);
   });
 
   it("are listed in the message if they are not met, with advice", () => {
     expect(problem([all("key")], none)).toBe(
-      'demands "key" (an API key in the header X-API-Key), which auth of type none does not give: give auth as {"type": "api_key", "header": "X-API-Key", "value": "…"}',
+      'requires "key" (an API key in the header X-API-Key), which auth of type none does not provide: set auth to {"type": "api_key", "header": "X-API-Key", "value": "…"}',
     );
     expect(problem([all("tls"), all("http")], none)).toBe(
-      'demands "tls" (mutual TLS), or "http" (an HTTP bearer token), which auth of type none does not give: give auth as {"type": "bearer", "token": "…"}',
+      'requires "tls" (mutual TLS), or "http" (an HTTP bearer token), which auth of type none does not provide: set auth to {"type": "bearer", "token": "…"}',
     );
   });
 });

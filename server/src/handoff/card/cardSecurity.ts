@@ -49,7 +49,7 @@ export function unmetSecurity(
   const said = requirements
     .map((one) => one.map(({ name, described }) => `${JSON.stringify(name)} (${described})`).join(" and "))
     .join(", or ");
-  return `demands ${said}, which auth of type ${form.type} does not give${advice(requirements)}`;
+  return `requires ${said}, which auth of type ${form.type} does not provide${advice(requirements)}`;
 }
 
 function isMet(scheme: SecurityScheme, form: CredentialForm): boolean {
@@ -72,8 +72,8 @@ function advice(requirements: readonly SecurityRequirement[]): string {
     requirements.find(([one, ...others]) => others.length === 0 && one!.kind !== "other") ?? [];
   if (scheme === undefined) return "";
   return scheme.kind === "bearer"
-    ? ': give auth as {"type": "bearer", "token": "…"}'
-    : `: give auth as {"type": "api_key", "header": ${JSON.stringify((scheme as { header: string }).header)}, "value": "…"}`;
+    ? ': set auth to {"type": "bearer", "token": "…"}'
+    : `: set auth to {"type": "api_key", "header": ${JSON.stringify((scheme as { header: string }).header)}, "value": "…"}`;
 }
 
 /** Reads a scheme of section 4.5 in each form that is in use: that of ProtoJSON, of OpenAPI, and of the JavaScript SDK. */

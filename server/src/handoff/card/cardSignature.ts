@@ -74,7 +74,7 @@ async function verifyOne(
       }
     }
   }
-  return { state: "invalid", keySetUrl: null, detail: "the signature does not fit the card and its key" };
+  return { state: "invalid", keySetUrl: null, detail: "the signature does not match the card and its key" };
 }
 
 interface Header {

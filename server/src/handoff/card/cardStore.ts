@@ -59,7 +59,7 @@ export async function readCard(queries: Queries, targetId: string) {
     .executeTakeFirst();
 }
 
-/** Records that a card could not be read or used; the last good card stays in use. */
+/** Records that a card could not be read or used; the last usable card stays in use. */
 export async function noteCardFailure(
   queries: Queries,
   targetId: string,

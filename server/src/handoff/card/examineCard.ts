@@ -106,7 +106,7 @@ async function fetchKeySet(outbound: Outbound, url: string): Promise<readonly JW
   if (result.truncated) return "the key set is larger than 64 KiB";
   try {
     const { keys } = JSON.parse(result.body.toString("utf8")) as { keys: unknown };
-    if (!Array.isArray(keys) || keys.length > maxKeys) return "the key set is not one (RFC 7517)";
+    if (!Array.isArray(keys) || keys.length > maxKeys) return "the key set is not valid (RFC 7517)";
     return keys.filter((key): key is JWK => key !== null && typeof key === "object");
   } catch {
     return "the key set is not JSON";

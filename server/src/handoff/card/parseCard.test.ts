@@ -110,11 +110,7 @@ describe("a card that cannot be used is refused with the path of its fault", () 
     ["a version without end", { ...whole, version: "1".repeat(257) }, "256 characters at $.version"],
     ["no skills", { ...whole, skills: undefined }, "lacks $.skills"],
     ["a mode that is no text", { ...whole, defaultInputModes: [null] }, "null at $.defaultInputModes[0]"],
-    [
-      "a name of another kind",
-      { ...whole, name: { en: "x" } },
-      "an object at $.name, where a string must be",
-    ],
+    ["a name of another kind", { ...whole, name: { en: "x" } }, "an object at $.name instead of a string"],
     ["a NUL", { ...whole, provider: { organization: "a\0b" } }, "NUL character (at $.provider.organization)"],
     ["a lone surrogate", { ...whole, description: "\ud800" }, "lone surrogate (at $.description)"],
     ["an array", [whole], "must be a JSON object, not an array"],
@@ -128,7 +124,7 @@ describe("a card that cannot be used is refused with the path of its fault", () 
     expect(problemOf(Buffer.from("<html>"))).toBe("is not JSON");
     expect(problemOf(Buffer.from([0xff, 0xfe, 0x7b]))).toBe("is not UTF-8 text");
     const deep = `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
-    expect(problemOf(Buffer.from(deep))).toBe("nests deeper than 64 levels");
+    expect(problemOf(Buffer.from(deep))).toBe("is nested deeper than 64 levels");
   });
 
   it("any document is read without an exception", () => {

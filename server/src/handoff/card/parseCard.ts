@@ -214,7 +214,7 @@ function requirePlain(text: string, path: string): void {
 
 /** Refuses text that PostgreSQL cannot store: NUL and lone surrogates. */
 function refuseUnstorable(value: unknown, path: string, depth: number): void {
-  if (depth > maxDepth) throw new CardProblem(`nests deeper than ${maxDepth} levels`);
+  if (depth > maxDepth) throw new CardProblem(`is nested deeper than ${maxDepth} levels`);
   if (typeof value === "string") {
     if (value.includes("\0")) throw new CardProblem(`has a NUL character (at ${path})`);
     if (!value.isWellFormed()) throw new CardProblem(`has a lone surrogate (at ${path})`);
@@ -230,7 +230,7 @@ function refuseUnstorable(value: unknown, path: string, depth: number): void {
 
 function wrongKind(path: string, expected: string, value: unknown): CardProblem {
   return new CardProblem(
-    value === undefined ? `lacks ${path}` : `has ${nameOf(value)} at ${path}, where ${expected} must be`,
+    value === undefined ? `lacks ${path}` : `has ${nameOf(value)} at ${path} instead of ${expected}`,
   );
 }
 

@@ -71,7 +71,7 @@ function consentNeeded(
     return {
       kind: "held",
       code: "signature_unconfirmed",
-      problem: `had a verified signature and now has one that is ${state}: to use it all the same, refresh with {"confirm_signature": "${state}"}`,
+      problem: `had a verified signature, and its signature is now ${state}: to use the card anyway, refresh with {"confirm_signature": "${state}"}`,
     };
   }
   return undefined;

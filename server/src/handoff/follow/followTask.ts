@@ -122,7 +122,7 @@ async function postpone(
   const leftMs = poll.deadlineAtMs - deps.nowMs();
   if (leftMs <= 0) {
     const why = error ?? `the task has been ${poll.state ?? "the same"} for too long`;
-    return giveUp(deps, poll, `no longer followed: ${why}`);
+    return giveUp(deps, poll, `the task is no longer followed: ${why}`);
   }
   if (error !== poll.followError) await noteFollowError(deps.direct, poll.eventId, error);
   const polls = Math.min(poll.polls + 1, maxPolls);

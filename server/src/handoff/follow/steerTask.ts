@@ -68,7 +68,7 @@ export async function answerTask(
     contextId: task.handoff.context_id,
   };
   const answer = await sendMessage(deps.outbound, task.agent, parts, { timeoutMs: pollTimeoutMs });
-  const sent = successOf(answer, "take the message");
+  const sent = successOf(answer, "accept the message");
   if (sent.kind === "agent_failed") return sent;
   const reading = readSendAnswer(sent.value, maskOf(task.agent));
   // The agent has accepted the message, even if its answer cannot be parsed; polls will show the task's state.

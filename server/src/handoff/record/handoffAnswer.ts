@@ -17,7 +17,7 @@ export const Handoff = Type.Object(
     state: nullableString("The task's state that the agent last reported, such as WORKING or INPUT_REQUIRED"),
     status_message: nullableString("The text of the agent's message: its status message, or its answer"),
     status_parts: described(Parts, "All parts of that message"),
-    artifacts: described(Parts, "The task's artifacts, at most 64 KiB of them"),
+    artifacts: described(Parts, "The task's artifacts, at most 64 KiB"),
     artifacts_truncated: Type.Boolean({ description: "Parts were left out because of their size" }),
     outcome: nullableString(
       "COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task can no longer be followed; null before its end",

@@ -43,7 +43,7 @@ export async function sendHandoff(
     return await attempt.run(target);
   } catch (error) {
     deps.log.warn({ err: error, event_id: delivery.eventId }, "a handoff failed within the service");
-    return attempt.result(again("the service could not see the handoff through"));
+    return attempt.result(again("an internal error ended the handoff"));
   }
 }
 
@@ -72,7 +72,7 @@ class Attempt {
     const beginning = await beginHandoff(direct, this.#delivery);
     switch (beginning.kind) {
       case "stale":
-        return this.result(again("the lease of the delivery ended before the attempt began"));
+        return this.result(again("the lease of the delivery ended before the attempt started"));
       case "accepted":
         this.#statusCode = 200;
         return this.result({ kind: "delivered" });
@@ -111,7 +111,7 @@ class Attempt {
       case "unavailable":
         return this.result({
           kind: "retry",
-          error: `an earlier message was not answered, and its task cannot be looked for: ${search.reason}`,
+          error: `an earlier message got no answer, and its task cannot be looked up: ${search.reason}`,
           countsTowardDisabling: true,
           slowDown: true,
         });
@@ -177,7 +177,8 @@ class Attempt {
   ): Promise<AttemptResult> {
     const unclear = (more: string): AttemptResult =>
       this.result({ kind: "retry", error: `${error}; ${more}`, countsTowardDisabling: true, slowDown });
-    const looksLater = "the agent may have taken the message: its task is looked for before it is sent again";
+    const looksLater =
+      "the agent may have received the message: its task is looked up before the message is sent again";
     if (!isNow || this.#leftMs() < minRequestMs) return unclear(looksLater);
     const search = await this.#search(agent, sentAtMs);
     switch (search.kind) {
@@ -186,11 +187,11 @@ class Attempt {
         return this.#accept(search.view);
       case "absent":
         return unclear(
-          "the agent's task list does not show it yet, and is read again before it is sent again",
+          "the agent's task list does not show a task of the message yet, and is read again before the message is sent again",
         );
       case "unknowable":
         return unclear(
-          `it cannot be known whether the agent took the message (${search.reason}): sending it again may make a second task`,
+          `whether the agent received the message cannot be determined (${search.reason}): sending it again may create a second task`,
         );
       case "unavailable":
         return unclear(looksLater);

@@ -19,7 +19,7 @@ export function answerProtocolErrors(server: Server): void {
 }
 
 function refuseExpectation(_request: PacedRequest, response: ServerResponse): void {
-  const body = errorBody("the Expect header cannot be met");
+  const body = errorBody("the only supported value of the Expect header is 100-continue");
   response.writeHead(417, {
     "x-request-id": newRequestId(),
     "x-content-type-options": "nosniff",
@@ -59,7 +59,7 @@ function refusalOf({ code = "", reason = "" }: { code?: string; reason?: string 
   }
   // The parser uses the same code for a Transfer-Encoding together with a Content-Length.
   if (code === "HPE_INVALID_TRANSFER_ENCODING" && /invalid/i.test(reason)) {
-    return [501, "the only transfer coding is chunked"];
+    return [501, "the only supported Transfer-Encoding is chunked"];
   }
   return refusals[code] ?? [400, "the request is not valid HTTP"];
 }

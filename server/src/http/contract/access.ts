@@ -43,5 +43,9 @@ export const portalSessions = {
  */
 export function requireRole(caller: Caller, least: Role): void {
   if (caller.kind !== "session" || roles.indexOf(caller.role) >= roles.indexOf(least)) return;
-  throw new ApiError(403, `this needs the role ${least}, and yours is ${caller.role}`, "role_too_low");
+  throw new ApiError(
+    403,
+    `this route needs the role ${least}, and your role is ${caller.role}`,
+    "role_too_low",
+  );
 }

@@ -3,7 +3,7 @@
  * names must not change.
  */
 export const actions = {
-  "organization.created": "signed up, or made by an operator",
+  "organization.created": "by signup, or by an operator",
   "organization.renamed": "",
   "organization.revealing_changed": "whether admins may reveal signing secrets",
   "session.started": "a login",
@@ -29,9 +29,9 @@ export const actions = {
   "event_type.deleted": "",
   "portal_link.created": "for a customer",
   "portal_session.started": "somebody opened a customer's link",
-  "portal_session.ended": "by whoever had it",
-  "portal_sessions.ended": "all of a customer, and the links that nobody had opened",
-  "portal_settings.saved": "how the portal looks, and whose pages may show it",
+  "portal_session.ended": "the holder of the session signed out",
+  "portal_sessions.ended": "all sessions of a customer, and its unopened links",
+  "portal_settings.saved": "the portal's appearance, and the sites that may embed it",
   "target.created": "",
   "target.updated": "",
   "target.deleted": "",
@@ -40,7 +40,7 @@ export const actions = {
   "target.previous_secret_deleted": "",
   "target.secret_revealed": "an admin read the signing secret",
   "target.card_replaced": "an agent's card was read again and is in use",
-  "notification_target.saved": "a target hears of operational events",
+  "notification_target.saved": "a target receives operational events",
   "notification_target.removed": "",
   "billing.state_changed": "",
   "billing.batch_settled": "by an operator",

@@ -108,7 +108,7 @@ function readBody(source: Readable, limits: BodyLimits): Promise<Buffer> {
       length += piece.length;
     };
     const onEnd = (): void => resolve(bytes.subarray(0, length));
-    const onClose = (): void => fail(new ApiError(400, "the request ended before its body"));
+    const onClose = (): void => fail(new ApiError(400, "the connection ended before the end of the body"));
     if (statedBytes !== undefined && statedBytes > maxBytes) return fail(tooLarge());
     source.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
   });
@@ -132,7 +132,7 @@ function tooLarge(): ApiError {
 }
 
 function noRoom(): ApiError {
-  return new ApiError(503, "the service has no room for more bodies: try again", { retryAfterSeconds: 1 });
+  return new ApiError(503, "the service has no memory for another body: try again", { retryAfterSeconds: 1 });
 }
 
 export type BodyRoom = ReturnType<typeof createBodyRoom>;

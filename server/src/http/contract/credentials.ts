@@ -102,7 +102,7 @@ export async function authenticate(
 
 const otherKind = {
   session: "this route needs a user's session token in X-Session-Token, not an API key",
-  portal: "this route needs the session of a customer's portal in X-Session-Token",
+  portal: "this route needs the session token of a customer's portal in X-Session-Token",
   apiKey: "this route needs an API key in Authorization: Bearer, not a session token",
 } as const;
 

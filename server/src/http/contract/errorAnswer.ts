@@ -43,7 +43,7 @@ export function toApiError(error: FastifyError, missingFields?: string): ApiErro
 
 /** The outcome is unknown, so that a retry could do the work twice. */
 const maybeDone =
-  ", and what was asked may have been done: try again, and an item with the same Idempotency-Key if it had one";
+  ", and the request may have had an effect: try again; send an item with the same Idempotency-Key";
 
 /** Whether the framework itself refused the request. The message of another library's error could reveal internals. */
 function isFrameworkRefusal(error: FastifyError): error is FastifyError & { statusCode: number } {

@@ -33,7 +33,7 @@ export const errorCodes = {
   idempotency_conflict: "the Idempotency-Key was used with another body",
   mailbox_disabled: "the mailbox is disabled",
   message_unclaimed: "nobody has claimed the message",
-  message_behind: "an earlier message of its ordering key is not done",
+  message_behind: "an earlier message with the same ordering key has not ended",
   message_ended: "the message is acknowledged, dead, canceled or expired",
   payload_gone: "the item exists, but its payload is no longer stored",
   still_queued: "the event waits for its first attempt, or is held for its target",
@@ -44,9 +44,9 @@ export const errorCodes = {
   task_begun: "the agent may have received the item: cancel its task instead",
   too_many_replays: "the workspace's limit of running replays is reached",
   replay_ended: "the replay is done",
-  origin_unconfirmed: "a bearer token would go to another origin, which needs confirm_origin",
+  origin_unconfirmed: "a bearer token would be sent to another origin, which needs confirm_origin",
   credential_unmet: "the agent's card requires a credential that the target does not have",
-  signature_unconfirmed: "the signature of the card has changed, which needs confirm_signature",
+  signature_unconfirmed: "the card's signature is no longer verified, which needs confirm_signature",
   headers_needed:
     "the target has secret headers for another origin; they have to be sent again with the new url",
   target_enabled: "the target is enabled, so it has no held items to discard",
@@ -61,7 +61,7 @@ export const errorCodes = {
   too_many_at_once: "the workspace's limit of concurrent requests of this kind is reached",
   too_many_targets: "the publication would reach more targets than one request may",
   target_deleted: "the target of the event was deleted",
-  uid_taken: "another target of the organization has this uid",
+  uid_taken: "another target of the organization already has this uid",
   own_key: "an API key cannot delete itself",
   last_key: "the workspace would have no API key left",
   last_admin: "the organization would have no admin left",
@@ -72,8 +72,8 @@ export const errorCodes = {
   mail_disabled: "the service sends no mail",
   billing_disabled: "the service runs without live billing",
   workspace_exempt: "the workspace is not billed",
-  subscription_exists: "the workspace has a subscription already",
-  workspace_suspended: "an invoice has to be settled first",
+  subscription_exists: "the workspace already has a subscription",
+  workspace_suspended: "an invoice has to be paid first",
   workspace_pending: "payment has to be set up first",
   outcome_unknown: "the database was lost, or did not answer in time: the request may have been carried out",
 } as const;
@@ -186,7 +186,7 @@ function nameOf(outcome: Named<string>): string {
 export function workspaceSuspended(): ApiError {
   return new ApiError(
     402,
-    "the workspace is suspended: settle the open invoice to go on",
+    "the workspace is suspended: pay the open invoice to activate it again",
     "workspace_suspended",
   );
 }

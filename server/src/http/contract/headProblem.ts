@@ -14,15 +14,15 @@ export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessag
     return new ApiError(400, "the Host header is missing");
   }
   if (headers.host !== undefined && !isHost(headers.host)) {
-    return new ApiError(400, "the Host header is not a host name or an address, with or without a port");
+    return new ApiError(400, "the Host header must be a host name or an address, with or without a port");
   }
   if (isFramingFaulty({ httpVersion, headers })) {
-    return new ApiError(400, "HTTP/1.0 has no Transfer-Encoding");
+    return new ApiError(400, "HTTP/1.0 does not allow Transfer-Encoding");
   }
   const coding = headers["transfer-encoding"];
   // An unknown transfer coding gets 501 (RFC 9112, section 6.1).
   if (coding !== undefined && !/^chunked$/i.test(coding)) {
-    return new ApiError(501, "the only transfer coding is chunked");
+    return new ApiError(501, "the only supported Transfer-Encoding is chunked");
   }
   return repeatedHeader(rawHeaders);
 }
@@ -56,7 +56,7 @@ function repeatedHeader(rawHeaders: readonly string[]): ApiError | undefined {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const bit = single.get(rawHeaders[at]!.toLowerCase());
     if (bit === undefined) continue;
-    if ((seen & bit) !== 0) return new ApiError(400, `the header ${rawHeaders[at]} comes more than once`);
+    if ((seen & bit) !== 0) return new ApiError(400, `the header ${rawHeaders[at]} is repeated`);
     seen |= bit;
   }
   return undefined;

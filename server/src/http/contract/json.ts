@@ -17,7 +17,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new ApiError(400, "the body is empty: send a JSON document");
   if (body.subarray(0, byteOrderMark.length).equals(byteOrderMark)) {
-    throw new ApiError(400, "the body begins with a byte order mark (U+FEFF): send it without");
+    throw new ApiError(400, "the body begins with a byte order mark (U+FEFF): remove the mark");
   }
   if (!isUtf8(body)) throw new ApiError(400, "the body is not valid UTF-8");
   const text = body.toString("utf8");
@@ -33,7 +33,9 @@ export function parseJson(body: Buffer): unknown {
 function describe(error: Error, text: string): string {
   const found = /at position (\d+)( \(line \d+ column \d+\))?/.exec(error.message);
   if (found !== null && Number(found[1]) < text.length) return `unexpected text ${found[0]}`;
-  return found !== null || /end of JSON/.test(error.message) ? "it ends too early" : "unexpected text";
+  return found !== null || /end of JSON/.test(error.message)
+    ? "the document is incomplete"
+    : "unexpected text";
 }
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -44,7 +46,7 @@ const foreignLiterals = new Set(["NaN", "Infinity", "undefined", "None", "True",
 /** A message that names the first foreign literal outside strings; undefined if there is none. */
 function describeLiteral(body: Buffer): string | undefined {
   for (const [word] of body.toString("utf8", 0, maxSearchedBytes).matchAll(stringOrWord)) {
-    if (foreignLiterals.has(word)) return `${word} is not a value of JSON: send null, or a string`;
+    if (foreignLiterals.has(word)) return `${word} is not a JSON value: send null, or a string`;
   }
   return undefined;
 }
@@ -79,10 +81,11 @@ export function parseStorable(body: Buffer, keptField?: string): unknown {
  * @throws {ApiError} 400 for text that PostgreSQL cannot store, and for too many levels of nesting.
  */
 function isStorable(value: unknown, depth: number): boolean {
-  if (depth > maxDepth) throw new ApiError(400, `the body nests deeper than ${maxDepth} levels`);
+  if (depth > maxDepth) throw new ApiError(400, `the body is nested deeper than ${maxDepth} levels`);
   if (typeof value === "string") {
     if (value.includes("\0")) throw new ApiError(400, "the body has a NUL character, which cannot be stored");
-    if (!value.isWellFormed()) throw new ApiError(400, "the body has a lone surrogate, which is not text");
+    if (!value.isWellFormed())
+      throw new ApiError(400, "the body has a lone surrogate, which is not valid Unicode");
     return true;
   }
   if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;

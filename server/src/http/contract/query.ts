@@ -18,9 +18,10 @@ const maxShownLength = 60;
 function describe(name: string, known: readonly string[]): string {
   const shown = JSON.stringify(name.length > maxShownLength ? `${name.slice(0, maxShownLength)}…` : name);
   const nearest = nearestName(name, known);
-  if (nearest !== undefined) return `${shown} is no query parameter of this route: did you mean ${nearest}?`;
-  const others = known.length === 0 ? "it takes none" : `it takes ${known.join(", ")}`;
-  return `${shown} is no query parameter of this route: ${others}`;
+  if (nearest !== undefined)
+    return `${shown} is not a query parameter of this route: did you mean ${nearest}?`;
+  const others = known.length === 0 ? "the route takes no parameters" : `the route takes ${known.join(", ")}`;
+  return `${shown} is not a query parameter of this route: ${others}`;
 }
 
 /**

@@ -147,14 +147,14 @@ function placesOf(
 
 function refusal(reply: FastifyReply, kind: ReadKind, quota: number): ApiError {
   sayLimit(reply, kind, { quota, left: 0 });
-  return new ApiError(429, `too many requests of this kind at once: ${quota} may be under way`, {
+  return new ApiError(429, `too many concurrent requests of this kind: at most ${quota} are allowed`, {
     retryAfterSeconds: readLimits[kind].retryAfterSeconds,
     code: "too_many_at_once",
   });
 }
 
 function notReached(kind: ReadKind): ApiError {
-  return new ApiError(503, "too many requests that read much are under way: try again", {
+  return new ApiError(503, "too many large reads are under way: try again", {
     retryAfterSeconds: readLimits[kind].retryAfterSeconds,
   });
 }

@@ -60,7 +60,7 @@ export function pageBefore(things: string) {
 export function pageByName(Name: TString, [name, thing]: readonly [name: string, thing: string]) {
   return {
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    after: Type.Optional(described(Name, `The ${name} of the last ${thing} of the page before`)),
+    after: Type.Optional(described(Name, `The ${name} of the last ${thing} of the previous page`)),
     prefix: Type.Optional(described(Name, `Only ${thing}s whose ${name} begins with this`)),
   };
 }

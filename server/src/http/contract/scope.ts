@@ -91,7 +91,7 @@ export function checkScope(scope: Scope, rule: ScopeRule | undefined, named: str
 
 /** 403 for a route that a limited credential may not call at all. Objects outside its scope are answered like unknown ones. */
 export function outOfScope(scope: Scope): ApiError {
-  return new ApiError(403, `${limits[scope.kind]}, and may not do this`, "scope_refused");
+  return new ApiError(403, `${limits[scope.kind]} and may not call this route`, "scope_refused");
 }
 
 const limits: Record<Scope["kind"], string> = {
@@ -99,7 +99,7 @@ const limits: Record<Scope["kind"], string> = {
   read: "this API key is limited to reading",
   consume: "this API key is limited to the messages of some mailboxes",
   customer: "this API key is limited to one customer",
-  portal: "this session is a customer's, in its portal",
+  portal: "this session belongs to a customer's portal",
 };
 
 /** The customer to which a caller is limited; undefined for other callers. */

@@ -50,7 +50,7 @@ export function describeValidation(error: FastifyError, missingFields?: string):
       return `${field} must not have the same element twice`;
     case "pattern":
       if (isPlainTextPattern(params.pattern)) return `${field} ${plainTextRule}`;
-      return `${field} does not have the accepted form`;
+      return `${field} does not have the required form`;
     case "enum":
       return `${field} must be one of ${params.allowedValues?.join(", ")}`;
     case "const":

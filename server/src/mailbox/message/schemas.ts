@@ -17,7 +17,7 @@ const fields = {
   event_type: NullableString,
   correlation_id: NullableString,
   ordering_key: NullableString,
-  claimed_by: nullableString("The id of the API key that holds or acknowledged it"),
+  claimed_by: nullableString("The id of the API key that claimed the message or acknowledged it"),
   claim_expires_at: NullableTimestamp,
   claim_count: Type.Integer(),
   created_at: Timestamp,
@@ -40,7 +40,7 @@ export const Interventions = Type.Array(
     reason: NullableString,
     claimed_by: nullableString("The id of the API key whose claim was ended"),
   }),
-  { description: "Releases and rejections of the message by people rather than its consumer" },
+  { description: "Interventions of users in the message: forced releases and rejections" },
 );
 
 export const ReadableMessage = Type.Object(
@@ -80,11 +80,11 @@ export const Stats = Type.Object(
     ready: Type.Integer({ description: "Claimable now" }),
     claimed: Type.Integer(),
     delayed: Type.Integer({ description: "Released with a delay that has not passed yet" }),
-    blocked: Type.Integer({ description: "Blocked by an earlier message of their ordering key" }),
+    blocked: Type.Integer({ description: "Blocked by an earlier message with the same ordering key" }),
     dead: Type.Integer(),
     counts_are_exact: Type.Boolean({
       description:
-        "False when the mailbox has more than 2,500 messages that were claimed or released, or more than 10,000 dead ones. Then counting stopped at these numbers, and ready is an upper bound",
+        "False when the mailbox has more than 2,500 messages that were claimed or released, or more than 10,000 dead ones. Counting then stops at these numbers, and ready is an upper bound",
     }),
     oldest_age_seconds: nullableInteger("Age of the oldest message that is UNREAD"),
     accepted_per_minute: Type.Number({ description: "Over the last five minutes" }),

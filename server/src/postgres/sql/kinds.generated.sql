@@ -1,5 +1,5 @@
--- Generated from postgres/kinds.ts by `npm run generated`. All of them are expressions of their parameter alone, which the planner
--- inlines.
+-- Generated from postgres/kinds.ts by `npm run generated`. All functions depend only on their parameter, so
+-- that the planner inlines them.
 
 -- The number of a kind in events.kind and deliveries.kind.
 create function kind_number(p_kind text)
@@ -7,7 +7,7 @@ returns smallint language sql immutable as $$
   select (case p_kind when 'webhook' then 1 when 'mailbox' then 2 when 'a2a' then 3 end)::smallint
 $$;
 
--- Whether consumers claim the items of this kind; those of the others are delivered.
+-- Whether consumers claim items of this kind; items of other kinds are delivered.
 create function is_pulled(p_kind smallint)
 returns boolean language sql immutable as $$
   select p_kind in (2)

@@ -53,7 +53,7 @@ export const a2a: Kind<AgentDeps, typeof fields.created, typeof fields.changed, 
   },
   isSigned: false,
   isInPortal: false,
-  testFault: "an agent would begin a task, refresh the target to check its card",
+  testFault: "a test would start a task of the agent; refresh the target to check its card",
 };
 
 async function create(

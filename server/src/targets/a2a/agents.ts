@@ -18,7 +18,7 @@ export const agentAnswer = {
   agent_version: Type.String({ description: "From the agent's card" }),
   card_fetched_at: Type.Integer({ description: "When the card in use was last read, in Unix seconds" }),
   card_error: nullableString(
-    "Why the card could not be refreshed since then; the last good card stays in use",
+    "Why the card could not be refreshed since then; the last usable card stays in use",
   ),
   card_error_at: NullableTimestamp,
   card_signature: Type.String({
@@ -96,7 +96,7 @@ export function readAuth(
   confirmOrigin: string | undefined,
 ): Read<AgentAuth> {
   if (confirmOrigin !== undefined && auth?.type !== "bearer" && auth?.type !== "api_key") {
-    return unreadable("confirm_origin goes with auth of type bearer or api_key");
+    return unreadable("confirm_origin needs auth of type bearer or api_key");
   }
   switch (auth?.type) {
     case undefined:

@@ -31,5 +31,5 @@ export const mailbox: Kind<object, typeof fields.created, typeof fields.changed,
   sender: null,
   isSigned: false,
   isInPortal: false,
-  testFault: "a mailbox has no receiver, send it an item",
+  testFault: "a mailbox has no receiver; send an item to the mailbox",
 };

@@ -54,13 +54,13 @@ export const deliveryFields = {
   max_retries: Type.Integer({
     minimum: 0,
     maximum: 50,
-    description: "Attempts after the first: 8 for a new target",
+    description: "Attempts after the first. Default for a new target: 8",
   }),
   retry_interval_seconds: Type.Integer({
     minimum: 1,
     maximum: 86_400,
     description:
-      "Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target",
+      "Delay before the first retry; each later retry waits three times as long as the previous retry. Default for a new target: 30",
   }),
   ...limits,
 };
@@ -78,7 +78,7 @@ export const HeldItems = Type.Optional(
   Type.Integer({
     minimum: 0,
     description:
-      "In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more.",
+      "Only in the answer that enables a webhook or agent again: the number of items that waited for the target. They are delivered from now on, or are CANCELED with discard_held. Above 100,000 the real number may be larger.",
   }),
 );
 
@@ -110,7 +110,7 @@ export function rateColumns(
 ): { ok: true; columns: Partial<Record<keyof RateInput, number | null>> } | Refused {
   const after = perSecond === undefined ? present : perSecond;
   if (after === null && typeof burst === "number") {
-    return invalid("rate_limit_burst goes with rate_limit_per_second");
+    return invalid("rate_limit_burst needs rate_limit_per_second");
   }
   const columns = {
     ...(perSecond !== undefined && { rate_limit_per_second: perSecond }),

@@ -30,7 +30,7 @@ const reserved: ReadonlyMap<string, string> = new Map([
     "http2-settings",
     "expect",
   ]),
-  ...because("the body is sent and the answer is read as it is", [
+  ...because("the service neither encodes the body nor decodes the answer", [
     "content-encoding",
     "accept-encoding",
     "range",
@@ -39,8 +39,8 @@ const reserved: ReadonlyMap<string, string> = new Map([
 ]);
 
 const reservedPrefixes: readonly [prefix: string, why: string][] = [
-  ["webhook-", "the service signs with these"],
-  ["x-postrider-", "these are the service's own"],
+  ["webhook-", "the service sets the headers of its signature itself"],
+  ["x-postrider-", "the prefix belongs to the service"],
 ];
 
 export const maxHeaders = 20;
@@ -57,7 +57,7 @@ const valuePattern = /^[!-~](?:[ -~]*[!-~])?$/;
 /** Why a name is refused, as words after `headers.<name> `; undefined when it is accepted. The name may be any text. */
 export function nameFault(name: string): string | undefined {
   if (name.length > maxNameLength) return `must have a name of at most ${maxNameLength} characters`;
-  if (!namePattern.test(name)) return "is no name of a header: letters, digits and hyphens";
+  if (!namePattern.test(name)) return "is not a valid header name: use letters, digits and hyphens";
   const lower = name.toLowerCase();
   const why = reserved.get(lower) ?? reservedPrefixes.find(([prefix]) => lower.startsWith(prefix))?.[1];
   return why === undefined ? undefined : `is reserved: ${why}`;
@@ -67,21 +67,21 @@ export function nameFault(name: string): string | undefined {
 export function valueFault(value: string): string | undefined {
   if (value === "") return "must not be empty";
   if (value.length > maxValueLength) return `must be at most ${maxValueLength} characters`;
-  if (!valuePattern.test(value)) return "must be printable ASCII without blanks around it";
+  if (!valuePattern.test(value)) return "must be printable ASCII and must not begin or end with a blank";
   return undefined;
 }
 
 /** Why the number or the size of all headers is refused, as words after `headers `. */
 export function sizeFault(headers: readonly { name: string; value: string }[]): string | undefined {
-  if (headers.length > maxHeaders) return `must be at most ${maxHeaders}`;
+  if (headers.length > maxHeaders) return `must have at most ${maxHeaders} entries`;
   const names = new Set<string>();
   let bytes = 0;
   for (const { name, value } of headers) {
-    if (names.has(name.toLowerCase())) return `must not name ${name} twice: case makes no difference`;
+    if (names.has(name.toLowerCase())) return `must not name ${name} twice (names ignore case)`;
     names.add(name.toLowerCase());
     bytes += name.length + value.length;
   }
-  return bytes > maxBytes ? `must be at most ${maxBytes} bytes of names and values together` : undefined;
+  return bytes > maxBytes ? `must have at most ${maxBytes} bytes of names and values together` : undefined;
 }
 
 function because(why: string, names: readonly string[]): [name: string, why: string][] {

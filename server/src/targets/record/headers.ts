@@ -40,7 +40,7 @@ export function sealHeaders(
   input: HeadersInput,
 ): { ok: true; stored: string | null } | Refused {
   const given = Object.entries(input);
-  if (given.length > maxHeaders) return invalid(`headers must be at most ${maxHeaders}`);
+  if (given.length > maxHeaders) return invalid(`headers must have at most ${maxHeaders} entries`);
   const before = new Map(parse(deps.present).map((header) => [header.name.toLowerCase(), header]));
   const plain: { name: string; value: string }[] = [];
   const stored: StoredHeader[] = [];
@@ -65,7 +65,7 @@ function sealHeader(
   const context = contextOf(targetId, name);
   if (secret && value === maskedValue) {
     if (before === undefined || !("sealed" in before)) {
-      return { fault: `is ${maskedValue}, which keeps a secret value, and it has none` };
+      return { fault: `is ${maskedValue}, which keeps a secret value, but the header has no secret value` };
     }
     return { stored: { name, sealed: before.sealed }, value: open(box, context, before.sealed) };
   }

@@ -28,7 +28,7 @@ export type Metadata = Record<string, unknown>;
 /** An organization's own data about a target or a customer. */
 export const MetadataField = Type.Unsafe<Metadata>(
   Type.Record(Type.String(), Type.Unknown(), {
-    description: "Any JSON object of up to 4 KiB; replaced whole",
+    description: "Any JSON object of up to 4 KiB; a change replaces the whole object",
     examples: [{ plan: "gold", region: "eu" }],
   }),
 );
@@ -76,5 +76,5 @@ export async function holdNames(
 
 /** The message for a `customer_uid` that no customer has. */
 export function noSuchCustomer(uid: string): string {
-  return `customer_uid: no customer ${isPathUid(uid) ? uid : "of this name"}; create it first with PUT /api/v1/customers/:uid`;
+  return `customer_uid: no customer ${isPathUid(uid) ? uid : "with this uid"}: create it first with PUT /api/v1/customers/:uid`;
 }

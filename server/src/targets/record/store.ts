@@ -82,7 +82,7 @@ async function refuseMore(
   };
   if ((await count()) >= maxTargetsPerOrganization) return tooMany(tooManyTargets);
   if (origin.actor.kind !== "customer" || (await count({ uid: customerUid })) < maxInPortal) return undefined;
-  return tooMany(`there are ${maxInPortal} endpoints, the most there can be: delete one first`);
+  return tooMany(`a customer can have at most ${maxInPortal} endpoints: delete one first`);
 }
 
 function tooMany(message: string): Refused {

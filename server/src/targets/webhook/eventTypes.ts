@@ -11,7 +11,7 @@ import { operationalEventTypes } from "../../notifications/store.ts";
 export function eventTypesFault(eventTypes: readonly string[] | undefined): string | undefined {
   for (const [index, type] of (eventTypes ?? []).entries()) {
     const fault = entryFault(type);
-    if (fault !== undefined) return `event_types.${index} can match nothing: ${fault}`;
+    if (fault !== undefined) return `event_types.${index} cannot match any type: ${fault}`;
   }
   return undefined;
 }
@@ -31,16 +31,16 @@ export async function checkCatalogue(
   const added = (eventTypes ?? []).filter((type) => present?.event_types.includes(type) !== true);
   const unknown = await findUnknownType(queries, orgId, added);
   if (unknown === undefined) return undefined;
-  const why = unknown.endsWith(".*") ? "begins no type of the catalogue" : "is no type of the catalogue";
+  const why = unknown.endsWith(".*") ? "matches no type of the catalogue" : "is not a type of the catalogue";
   return invalid(`event_types.${eventTypes!.indexOf(unknown)} is unknown: ${unknown} ${why}`);
 }
 
 function entryFault(type: string): string | undefined {
   if (type.replace(/(?<=.)\.\*$/, "").includes("*")) {
-    return "* stands for the rest of a type after a dot, as in invoice.*; leave the list empty for all";
+    return "* is allowed only at the end, after a dot, as in invoice.*; an empty list matches all types";
   }
   // Blanks around a header's value are removed, so that no item's type begins or ends with a blank.
-  return type.trim() === type ? undefined : "it has blanks around it";
+  return type.trim() === type ? undefined : "a type must not begin or end with a blank";
 }
 
 /** The types of items that the service itself creates: operational events and results of agents' tasks. */

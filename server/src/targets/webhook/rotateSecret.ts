@@ -23,7 +23,7 @@ export function chooseSecret(
   try {
     parseSigningSecret(known);
   } catch (error) {
-    return invalid(`secret is none: ${(error as Error).message}`);
+    return invalid(`secret is not valid: ${(error as Error).message}`);
   }
   return { ok: true, secret: known };
 }
@@ -125,7 +125,7 @@ export async function endRotations(queries: Queries, nowMs: number): Promise<num
       .skipLocked()
       .execute();
     for (const { id, org_id: orgId } of over) {
-      const actor = { kind: "service", name: "a rotation that ends by itself" } as const;
+      const actor = { kind: "service", name: "the scheduled end of a rotation" } as const;
       await changeTargetIn(transaction, endOfRotation({ orgId, actor }, id), now);
     }
     return over.length;

@@ -14,7 +14,7 @@ const Headers = Type.Unsafe<HeadersInput>(
   Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 4096 }), HeaderValue]), {
     maxProperties: 20,
     description:
-      "Additional headers of every attempt; replaces all present ones. A plain value is secret: it is stored encrypted and shown as ***; sending back *** keeps it. {value, secret: false} stays readable. Headers that the service sets itself, or that belong to the connection, are refused",
+      "Additional headers of every attempt; replaces all headers of the target. A value given as text is secret: it is stored encrypted and shown as ***; sending back *** keeps it. {value, secret: false} stays readable. Headers that the service sets itself, or that belong to the connection, are refused",
     examples: [{ Authorization: "Bearer 6f1ed002ab55", "X-Tenant": { value: "shop-7", secret: false } }],
   }),
 );
@@ -23,7 +23,7 @@ const ShownHeaders = Type.Unsafe<HeadersAnswer>(
   Type.Record(
     Type.String(),
     Type.Union([
-      Type.String({ description: "***: a secret value" }),
+      Type.String({ description: "`***` in place of a secret value" }),
       Type.Object({ value: Type.String(), secret: Type.Boolean() }),
     ]),
     {
@@ -69,7 +69,7 @@ export const endpointFields = {
     {
       maxItems: 100,
       description:
-        "Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all",
+        "Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Default: empty, which means all types",
     },
   ),
 };
@@ -91,7 +91,7 @@ export const webhookFields = {
       Timestamp,
       "When the previous secret ends; absent if no end is set",
     ),
-    event_types: Type.Array(Type.String(), { description: "Empty means all" }),
+    event_types: Type.Array(Type.String(), { description: "Empty: all types" }),
     ...deliveryAnswer,
     headers: ShownHeaders,
   },

@@ -114,7 +114,7 @@ export function classify(result: ExchangeResult): AttemptOutcome {
   if (result.kind === "error") return classifyError(result);
   const { status } = result;
   if (status >= 200 && status < 300) return delivered;
-  if (status === 410) return { kind: "gone", error: "receiver answered 410: it wants no more deliveries" };
+  if (status === 410) return { kind: "gone", error: "receiver answered 410: it accepts no more deliveries" };
   return {
     kind: "retry",
     error: describe(result),
