@@ -346,7 +346,7 @@ it.concurrent("pages without data, with a filter that matches nothing, with an i
       [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
       ["/customers/shop-7", "No targets yet", "New target"],
       [`/publications/${publication}?show=none`, "It reached no target", "Send to targets added since"],
-      [`/publications/${publication}?show=failed`, "No item is in this state", "Show all items"],
+      [`/publications/${publication}?show=failed`, "No items with this status", "Show all items"],
       [`/targets/${target}?tab=none`, "Latest items", "Show all items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
       // Each kind has its own page; a link to the other kind's page redirects to it.

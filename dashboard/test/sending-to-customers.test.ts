@@ -183,7 +183,7 @@ it("describes event types, imports a document after a preview, and suggests the 
   await chooseLostFile(page);
   await page.getByText("lost.json cannot be read.", { exact: false }).waitFor();
   const webhooks = { "order.sent": { post: { summary: "Left the house" } }, "order.*": {} };
-  await page.getByLabel("OpenAPI document").fill(JSON.stringify({ openapi: "3.1.0", webhooks }));
+  await page.getByLabel("The document").fill(JSON.stringify({ openapi: "3.1.0", webhooks }));
   await page.getByRole("button", { name: "Preview" }).click();
   await page.getByText("Refused: 1").waitFor();
   await page.getByRole("button", { name: "Import 1" }).click();

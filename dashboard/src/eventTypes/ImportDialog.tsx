@@ -66,7 +66,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         </p>
       )}
       <CodeArea
-        label="OpenAPI document"
+        label="The document"
         rows={8}
         value={text}
         hint="OpenAPI 3.1 or 3.2 as JSON or YAML: each of its webhooks becomes a type. Other types are not changed"

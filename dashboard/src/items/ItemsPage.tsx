@@ -113,7 +113,7 @@ function NoItems({ filter, onClear }: { filter: ItemFilter; onClear: () => void 
   if (isFiltered(filter))
     return (
       <Empty title="No item matches" action={<Button onClick={onClear}>Clear the filters</Button>}>
-        No item matches all filters.
+        There are items, but they do not pass all filters.
       </Empty>
     );
   return (
