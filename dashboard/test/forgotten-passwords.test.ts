@@ -76,7 +76,7 @@ it("sets a new password once, by keyboard alone: from the sign-in page through t
   await page.goto(pathOf(works!));
   await page.getByLabel("New password").fill("another horse with staples");
   await page.keyboard.press("Enter");
-  await page.getByText("It was used or replaced by a newer one").waitFor();
+  await page.getByText("The link was used or replaced by a newer one").waitFor();
   await page.getByRole("link", { name: "Request another link" }).click();
   await page.getByRole("heading", { name: "Forgot password" }).waitFor();
   // No request has a token in its path, so neither the service nor a proxy in front of it can log one.
