@@ -283,7 +283,7 @@ describe("a backup of a service under load", () => {
     });
     expect(await restore(file, Buffer.alloc(32, 9).toString("base64"))).toMatchObject({
       code: 3,
-      err: expect.stringMatching(/and the one here is [0-9a-f]{16}/),
+      err: expect.stringMatching(/but the configured key is [0-9a-f]{16}/),
     });
     expect(await restore(broken(whole.subarray(0, whole.length / 2)), key)).toMatchObject({
       code: 1,

@@ -194,7 +194,7 @@ it("ids from before cells are refused when they belong to another cell than thei
   const refused = await divide();
   expect(refused).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/1 of the 2 targets, .* of 4 cells .*: it can be divided into 2$/),
+    err: expect.stringMatching(/1 of the 2 targets .* of 4 cells .*: it can be divided into 2$/),
   });
   // A deleted target counts as long as it has items.
   const gone = await targetOf(0xf0);
@@ -202,7 +202,7 @@ it("ids from before cells are refused when they belong to another cell than thei
   await pool.query("delete from targets where id = $1", [gone]);
   const neither = await divide("db", "divide", "--cells", "2", "--yes");
   expect(neither.err).toMatch(
-    /1 of the 3 targets, .* of 2 cells .*: it can be divided after these targets and their items are deleted$/,
+    /1 of the 3 targets .* of 2 cells .*: it can be divided after these targets and their items are deleted$/,
   );
   await pool.query("delete from events where target_id = $1", [gone]);
   expect(await divide("db", "divide", "--cells", "2", "--yes")).toMatchObject({ code: 0 });

@@ -142,8 +142,11 @@ describe("the list of events", () => {
     ["created_after=yesterday", "created_after must be an integer"],
     ["created_before=-1", "created_before must be at least 0"],
     ["created_before=253402300800", "created_before must be at most"],
-    ["fields=attempts,colour", "fields takes attempts, last_status_code, next_attempt_at, duration_ms"],
-    ["fields=", "fields takes"],
+    [
+      "fields=attempts,colour",
+      "fields must be a list of attempts, last_status_code, next_attempt_at, duration_ms",
+    ],
+    ["fields=", "fields must be a list of"],
     [`endpoint_id=${"0".repeat(32)}&target_id=${"1".repeat(32)}`, "endpoint_id and target_id"],
   ])("refuses ?%s with 400", async ([query, message], { list }) => {
     expect(await list(`?${query}`)).toMatchObject({

@@ -146,7 +146,7 @@ describe("a test send is refused", () => {
     const answer = await send(box.id, {}, box.account);
     expect(answer).toMatchObject({
       status: 400,
-      body: { error: expect.stringContaining("send it an item") },
+      body: { error: expect.stringContaining("send an item to the mailbox") },
     });
   });
 
