@@ -24,7 +24,7 @@ it("counts of one organization's replays run one at a time, and are refused with
       ratelimit: '"replay-counts";r=0;t=2',
       "ratelimit-policy": '"replay-counts";q=21;qu="concurrent-requests"',
     });
-    expect(answer.error).toContain("at once");
+    expect(answer.error).toContain("too many concurrent requests");
   }
   // A place is free as soon as a count has ended.
   expect((await dryRun(account.api_key)).status).toBe(200);

@@ -55,7 +55,7 @@ it.for(["searches", "lists"] as const)(
         "ratelimit-policy": `"${kind}";q=${quota};qu="concurrent-requests"`,
         "x-error-code": "too_many_at_once",
       });
-      expect(body.error).toContain("at once");
+      expect(body.error).toContain("too many concurrent requests");
     }
     expect((await get(account.api_key, 0)).status).toBe(200);
   },

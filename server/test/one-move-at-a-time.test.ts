@@ -72,7 +72,7 @@ it.for([process.pid, 1, 2 ** 31 - 1])(
     process.on("SIGTERM", ended);
     try {
       writeFileSync(join(dataDir, "service.pid"), `${pid}\n`);
-      await expect(move(true)).rejects.toThrow(/cannot be ended from here .*: stop it where it runs/);
+      await expect(move(true)).rejects.toThrow(/cannot be stopped from here .*: stop it where it runs/);
       expect(ended).not.toHaveBeenCalled();
     } finally {
       process.off("SIGTERM", ended);

@@ -17,7 +17,7 @@ it.skipIf(citusUrl !== undefined)(
     await expect(asked).rejects.toMatchObject({
       status: 503,
       code: "outcome_unknown",
-      message: expect.stringContaining("may have been done"),
+      message: expect.stringContaining("may have had an effect"),
     });
     await swallowed;
     const { targets } = await client.listTargets();
