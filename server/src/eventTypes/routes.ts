@@ -79,7 +79,7 @@ const putRoute = route("putEventType", "PUT /api/v1/event-types/:name", {
     "The same request creates or replaces the event type, so it can be repeated. Omitted fields become empty. Once the catalogue has an event type, targets can add only types of the catalogue to `event_types`; types that targets already list stay.",
   body: EventTypeInput,
   response: { 200: EventType },
-  errors: { 409: "The catalogue has the maximum number of event types" },
+  errors: { 409: tooManyEventTypes },
   examples: examples.putEventType,
   async handle(call, deps) {
     const { name } = call.params;
