@@ -7,11 +7,11 @@ import type { NewItem } from "../../../server/src/items/item.ts";
 import type { Path } from "./path.ts";
 import type { World } from "./world.ts";
 
-/** As many as the benchmark's connections bring at once. */
+/** Items per batch: as many as the benchmark's 64 connections send at once. */
 export const batchItems = 64;
 const publicationTargets = 100;
 
-/** Accepting items, which wait in the database afterwards. */
+/** Paths that accept items; the items stay in the database. */
 export async function acceptancePaths(world: World): Promise<Path[]> {
   const intake = intakeOf(world, sinkOf());
   const webhook = await world.newTarget("accept");
@@ -50,7 +50,7 @@ async function publicationPath(world: World, intake: Intake): Promise<Path> {
   };
 }
 
-/** Accepts items as one batch. */
+/** Accepts items as one batch; each must have the given outcome. */
 export async function acceptAll(
   intake: Intake,
   items: readonly NewItem[],
@@ -68,7 +68,7 @@ export function intakeOf(world: World, sink: ItemSink): Intake {
   });
 }
 
-/** Leaves everything in the database, as a process without the role of the dispatcher does. */
+/** A sink that leaves all items in the database, like a process without the role `dispatcher`; `dispatcher` overrides parts. */
 export function sinkOf(dispatcher: Partial<ItemDispatcher> = {}): ItemSink {
   return {
     dispatcher: {

@@ -4,8 +4,8 @@ import { readBudget } from "./budget.ts";
 import { breaches } from "./compareBudget.ts";
 import { measureBudget } from "./measureBudget.ts";
 
-test("an item costs what budget.json says, on every path", async () => {
-  // One budget for all versions: they differ by less than 1 %.
+test("the cost of an item on every path is within budget.json", async () => {
+  // One budget for all versions of PostgreSQL: their costs differ by less than 1 %.
   const { programs } = programsOf(Number(process.env["TEST_POSTGRES"] ?? installedVersion));
   expect(breaches(await measureBudget(programs), await readBudget())).toEqual([]);
 });

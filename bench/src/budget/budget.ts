@@ -9,7 +9,7 @@ export async function readBudget(): Promise<Costs> {
   return JSON.parse(await readFile(file, "utf8")) as Costs;
 }
 
-/** The cost of an item on each path, with its budget; `isWriting` makes the measured costs the new budget. */
+/** The cost of an item on each path, with its budget; with `isWriting`, the measured costs become the new budget. */
 export async function budgetFigures(isWriting: boolean): Promise<Figure[]> {
   const measured = await measureBudget();
   if (isWriting) await writeFile(file, budgetText(measured));

@@ -10,23 +10,24 @@ import { requestPaths } from "./requestPaths.ts";
 import { createWorld } from "./world.ts";
 
 /*
- * Measures all paths on the PostgreSQL of its only argument and prints the costs as JSON. A process of its own, for
- * the flags that make allocations repeatable.
+ * Measures all paths on the PostgreSQL whose connection is its only argument, and prints the costs as JSON. It is a separate
+ * process because it needs the V8 flags that make allocations repeatable.
  */
 const connection = JSON.parse(process.argv[2]!) as Exclude<DatabaseConnection, { url: string }>;
 const maker = openPool(2);
 await migrate(maker);
 await maker.end();
-// One connection: with a second one, opened at a moment of its own in each run, a statement makes fewer timers.
+// One connection: a second one would open at a different time in each run, and with it a statement creates fewer timers, so that
+// allocations would differ.
 const pool = openPool(1);
 const observer = new pg.Client(connection);
 await observer.connect();
 const world = await createWorld(pool);
 const costs: Record<string, Cost> = {};
-// Deliveries first: the others leave items that are due.
+// Deliveries first: the other paths leave items that are due.
 await measure(await deliveryPaths(world));
 await measure([await handoffPath(world), ...(await mailboxPaths(world)), ...(await acceptancePaths(world))]);
-// Only now: a connection without a request is closed after a minute.
+// Created last: the service closes a connection that has had no request for a minute.
 const requests = await requestPaths(world);
 await measure(requests.paths);
 await requests.stop();

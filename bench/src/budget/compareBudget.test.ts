@@ -9,7 +9,7 @@ test("a figure within 3 % of its budget is no breach", () => {
   expect(breaches({ accept: near }, budget)).toEqual([]);
 });
 
-test("a figure that rose, and one that fell, is named with its budget and the command", () => {
+test("a figure above or below its budget is reported with the budget and the command", () => {
   const changed = { statements: 2 / 64, walBytes: 900, heapBytes: 4_203.4 };
   expect(breaches({ accept: changed }, budget)).toEqual([
     '"accept" costs 0.03125 statements an item, 100.0 % more than its budget of 0.01563: spend less, or run npm run bench -- budget --write and commit the file with the reason',
@@ -17,14 +17,14 @@ test("a figure that rose, and one that fell, is named with its budget and the co
   ]);
 });
 
-test("a path without a budget, and a budget without its path, are named", () => {
+test("a path without a budget and a budget without a path are reported", () => {
   expect(breaches({ claim: accept }, budget)).toEqual([
     '"claim" has no budget: run npm run bench -- budget --write',
     '"accept" has a budget and is not measured: run npm run bench -- budget --write',
   ]);
 });
 
-test("what is written is read as the same figures, rounded", () => {
+test("the written budget is read as the same figures, rounded", () => {
   const text = budgetText({ accept, claim: { ...accept, heapBytes: 99_031.7 } });
   const read = JSON.parse(text) as typeof budget;
   expect(read).toEqual({

@@ -16,8 +16,8 @@ export const units: Readonly<Record<keyof Cost, string>> = {
 export const figures = ["statements", "walBytes", "heapBytes"] as const satisfies (keyof Cost)[];
 
 /**
- * Says of each figure that is not within its budget what it is, and what to do. One that fell counts as well: until the
- * budget falls with it, the path could become dearer again unnoticed.
+ * Describes each figure outside its budget, and says what to do. A figure below its budget counts too: until the budget is
+ * lowered, the path could become more expensive again unnoticed.
  */
 export function breaches(measured: Costs, budget: Costs): string[] {
   const unmeasured = Object.keys(budget).filter((path) => measured[path] === undefined);
@@ -54,7 +54,7 @@ export function budgetText(costs: Costs): string {
   return `{\n${lines.join(",\n")}\n}\n`;
 }
 
-/** Four digits, or all before the point. */
+/** Rounds to four significant digits, and from 1,000 on to a whole number. */
 function round(value: number): number {
   return value >= 1_000 ? Math.round(value) : Number(value.toPrecision(4));
 }

@@ -12,7 +12,7 @@ import type { World } from "./world.ts";
 const retentionMs = 7 * 86_400_000;
 const handoffs = 8;
 
-/** 64 consumers that claim one message each, and acknowledge it. */
+/** Paths of 64 consumers, each of which claims one message and acknowledges it. */
 export async function mailboxPaths(world: World): Promise<Path[]> {
   const { key } = world;
   const mailboxId = await world.newTarget("consumers", { kind: "mailbox" });
@@ -65,7 +65,7 @@ export async function mailboxPaths(world: World): Promise<Path[]> {
   ];
 }
 
-/** Items whose agent takes each at once, and completes it at the first look at its task. */
+/** A path that hands items to an agent, which accepts each at once and has completed its task when it is first polled. */
 export async function handoffPath(world: World): Promise<Path> {
   const { pool } = world;
   const agent = await world.newTarget("agent", { kind: "a2a", url: "https://agent.invalid/", secret: null });

@@ -5,22 +5,22 @@ import type { Path } from "./path.ts";
 
 /** The cost of one item on a path. */
 export interface Cost {
-  /** Sent to PostgreSQL over the service's connections. */
+  /** Statements sent to PostgreSQL over the service's connections. */
   statements: number;
-  /** Written to the write-ahead log, without images of whole pages. */
+  /** Bytes written to the write-ahead log, without full-page images. */
   walBytes: number;
-  /** Allocated on the JavaScript heap. */
+  /** Bytes allocated on the JavaScript heap. */
   heapBytes: number;
 }
 
-/** Rounds in which plans, caches and feedback vectors are made, and rounds that count. */
+/** Rounds that do not count: PostgreSQL's plans, caches and V8's feedback vectors are created in them. */
 const warmUpRounds = 8;
 const countedRounds = 16;
 
-/** Runs a path's rounds, and gives the cost of an item. @param readWal The bytes of the write-ahead log so far. */
+/** Runs a path's rounds, and returns the cost of an item. @param readWal Returns the bytes of write-ahead log written so far. */
 export async function costOf(path: Path, pool: pg.Pool, readWal: () => Promise<number>): Promise<Cost> {
   const rounds: Cost[] = [];
-  // So that no collection falls into a round: one would free more than the round allocates.
+  // Collects garbage now, so that V8 does not collect during a round, which would free more than the round allocates.
   globalThis.gc!();
   for (let round = -warmUpRounds; round < countedRounds; round++) {
     await path.prepare?.();
@@ -28,14 +28,14 @@ export async function costOf(path: Path, pool: pg.Pool, readWal: () => Promise<n
     if (round >= 0) rounds.push(cost);
   }
   const statements = median(rounds.map((round) => round.statements));
-  // In the others a statement of the background came between, such as the one that notes which keys were used.
+  // Other rounds include a background statement, such as the one that records which keys were used.
   const counted = rounds.filter((round) => round.statements === statements);
   return {
     statements: statements / path.items,
-    // Pages of indexes are divided in some rounds only, so that the mean is what an item costs. Without the two ends of it:
-    // the beginning of a minute or an hour adds rows to statistics.
+    // Index pages split in some rounds only, so the cost of an item is the mean. The lowest and the highest round are left out:
+    // the first round of a minute or an hour adds rows to statistics.
     walBytes: innerMean(counted.map((round) => round.walBytes)) / path.items,
-    // A busy machine adds a little to some rounds, such as answers that come in two pieces.
+    // A busy machine adds a few allocations to some rounds, for example when an answer arrives in two pieces.
     heapBytes: lowerQuartile(counted.map((round) => round.heapBytes)) / path.items,
   };
 }
@@ -51,13 +51,13 @@ async function costOfRound(path: Path, pool: pg.Pool, readWal: () => Promise<num
   return { statements, walBytes: (await readWal()) - walBefore, heapBytes };
 }
 
-/** The mean without the least and the greatest value. */
+/** The mean without the lowest and the highest value. */
 function innerMean(values: readonly number[]): number {
   const inner = values.toSorted((one, other) => one - other).slice(1, -1);
   return inner.reduce((sum, value) => sum + value, 0) / inner.length;
 }
 
-/** Rounds that are not disturbed allocate about the same. A collection during a round makes one outlier below. */
+/** Undisturbed rounds allocate about the same. A garbage collection during a round makes one low outlier. */
 function lowerQuartile(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[values.length >> 2]!;
 }

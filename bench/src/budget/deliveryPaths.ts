@@ -26,10 +26,10 @@ import type { Path } from "./path.ts";
 import type { World } from "./world.ts";
 
 const origin = "https://receiver.invalid";
-/** Batches whose rows one folding sums up. */
+/** Number of batches that `foldActivity` and `foldUsage` sum up in one round. */
 const foldedBatches = 4;
 
-/** Delivering items to webhooks, and what follows of it. Nothing is due before or after a round. */
+/** Paths that deliver items to webhooks, and the folding of their statistics. No item is due before or after a round. */
 export async function deliveryPaths(world: World): Promise<Path[]> {
   const { pool } = world;
   const box = createSecretBox({ current: Buffer.alloc(32, 7) });
@@ -45,7 +45,7 @@ export async function deliveryPaths(world: World): Promise<Path[]> {
   const sent = await newWebhook(world, box, "sent");
   const deliver = async (): Promise<void> => {
     await acceptAll(intake, world.batch(sent, batchItems), "leased");
-    // Only the first round waits here, and one in which this process stood still for so long that the target is read again.
+    // Only the first round waits here, and a round in which the process paused so long that the target is read again.
     while (dispatcher.inMemory() + dispatcher.inFlight() > 0)
       await new Promise((resolve) => setImmediate(resolve));
     await recorder.drained();
@@ -84,7 +84,7 @@ export async function deliveryPaths(world: World): Promise<Path[]> {
   ];
 }
 
-/** Claims all that is due, and records an attempt of each: 1 delivered, 2 to be tried again at once. */
+/** Claims all due items, and records one attempt of each, with the outcome 1 (delivered) or 2 (retry, due at once). */
 async function attemptDue({ pool }: World, targetId: string, outcome: 1 | 2): Promise<void> {
   const { deliveries } = await claimDeliveries(pool, {
     leaseMs: 3_600_000,
@@ -111,7 +111,7 @@ async function newWebhook(world: World, box: SecretBox, name: string): Promise<s
   return id;
 }
 
-/** A dispatcher that only gets what was just accepted: it is not started, so that neither claims nor timers run. */
+/** A dispatcher that only gets items from acceptance: it is not started, so that neither its claim loop nor its timers run. */
 function dispatcherOf(
   { pool }: World,
   box: SecretBox,

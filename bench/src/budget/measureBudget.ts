@@ -8,8 +8,8 @@ import { programFile } from "../../../server/test/support/programFile.ts";
 import type { Cost } from "./counters.ts";
 
 /*
- * Every run allocates the same: nothing is compiled to code that allocates less, which would happen at a moment of its own in each
- * run, and new objects have room enough for a path's rounds without a collection.
+ * Flags that make every run allocate the same. The optimizing compilers are off: their code allocates less, and they would start
+ * at a different time in each run. The young generation is large enough for all rounds of a path without a garbage collection.
  */
 const flags = [
   "--no-opt",
@@ -23,19 +23,19 @@ const flags = [
 
 const settings = {
   fsync: "off",
-  // Whether a page was written since the last checkpoint depends on the time, and its image is larger than its changes.
+  // A full-page image is larger than the change, and whether a page needs one depends on the time of the last checkpoint.
   full_page_writes: "off",
-  // Nothing else writes to the log.
+  // Autovacuum would write to the write-ahead log, too.
   autovacuum: "off",
   checkpoint_timeout: "1h",
   max_connections: "20",
   shared_buffers: "128MB",
 };
 
-/** For a path that hangs. */
+/** Time limit, in case a path hangs. */
 const limitMs = 150_000;
 
-/** Measures the cost of each path on a PostgreSQL of its own. */
+/** Starts a new PostgreSQL and measures the cost of each path on it. */
 export async function measureBudget(programs?: string): Promise<Record<string, Cost>> {
   const dataDir = await mkdtemp(join(clusterFolder(), "postrider-budget-"));
   const database = await startEmbedded({

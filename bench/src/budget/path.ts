@@ -2,10 +2,10 @@
 export interface Path {
   /** Its name in `budget.json`. */
   name: string;
-  /** How many items a round has. */
+  /** Number of items in a round. */
   items: number;
-  /** Makes what a round needs; not counted. */
+  /** Prepares a round; its cost is not counted. */
   prepare?: () => Promise<void>;
-  /** One round: always the same batches of the same items. */
+  /** Runs one round: each has the same batches of equal items. */
   run: () => Promise<void>;
 }

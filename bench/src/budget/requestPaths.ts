@@ -14,18 +14,18 @@ import type { World } from "./world.ts";
 const requests = 16;
 
 /**
- * Requests over HTTP, one after another on one connection, so that each is a batch of its own. The service is not started: nothing runs
- * in it but the requests. Allocations include those of the client, which are few.
+ * Paths of requests over HTTP, one after another on one connection, so that each request is a batch of its own. The service's
+ * background loops are not started. The measured allocations include those of the client, which are few.
  */
 export async function requestPaths(world: World): Promise<{ paths: Path[]; stop: () => Promise<void> }> {
   const { pool, key } = world;
-  // Rows that other paths left wait since some moment of this run: which pages the new ones divide would differ.
+  // Earlier paths left rows whose due times differ from run to run; rows inserted beside them would split other index pages.
   await pool.query("truncate deliveries");
   const service = createService({
     config: loadConfig({ POSTRIDER_ROLES: "api", LOG_LEVEL: "info" }),
     pool,
     encryptionKey: Buffer.alloc(32, 7),
-    // Ids that ascend alike in each run, so that the same pages of indexes are divided.
+    // A repeatable clock, so that ids ascend in the same way in each run and the same index pages split.
     nowMs: () => world.nowMs(),
     log: createLog("info", { destination: { write: () => undefined, flush: () => Promise.resolve() } }),
   });
@@ -73,7 +73,7 @@ interface Claimed {
 }
 
 interface Client {
-  /** Sends a request, and gives the body of its answer, which must have the status. */
+  /** Sends a request and returns the body of its answer, whose status must be `status`. */
   ask(request: Buffer, status: number): Promise<string>;
   close(): void;
 }

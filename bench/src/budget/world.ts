@@ -11,11 +11,11 @@ export interface World {
   pool: pg.Pool;
   orgId: string;
   key: string;
-  /** Stores a target with these columns, a webhook unless they say otherwise, and gives its id. */
+  /** Stores a target with these columns, by default a webhook; returns its id. */
   newTarget(name: string, columns?: Readonly<Record<string, unknown>>): Promise<string>;
   /** The content of an item or a publication, of about 500 bytes. */
   content(fields?: Partial<NewContent>): NewContent;
-  /** A clock of the run's own, which moves on with each reading. */
+  /** The run's own clock, in Unix milliseconds; each reading advances it. */
   nowMs(): number;
   /** Items of one batch, whose ids ascend and belong to one slot. */
   batch(targetId: string, count: number, fields?: (n: number) => Partial<NewItem>): NewItem[];
@@ -23,13 +23,14 @@ export interface World {
 
 /** As in `slotOf`: items share a row of `deliveries` only within one slot. */
 const slotMs = 1_024;
+
 /** Fills an empty database with an organization. */
 export async function createWorld(pool: pg.Pool): Promise<World> {
   const key = `ak_live_${"b".repeat(64)}`;
   const orgId = await storeOrganization(pool, newId(0, Date.now()));
   await storeApiKey(pool, orgId, key);
   await ensurePartitions(pool, Date.now());
-  // Yesterday at noon: no run reaches the end of a day, where the next partition begins.
+  // Starts at noon of yesterday, so that no run reaches the end of a day and thereby the next partition.
   let slot = Math.floor((Math.floor(Date.now() / dayMs - 1) + 0.5) * (dayMs / slotMs));
   const content = (fields: Partial<NewContent> = {}): NewContent => ({
     key,
@@ -46,12 +47,12 @@ export async function createWorld(pool: pg.Pool): Promise<World> {
     orgId,
     key,
     content,
-    // Never back, and not to the end of the slot of the last batch.
+    // Begins a new slot, which is later than all ids of the batches before.
     nowMs: () => ++slot * slotMs,
     newTarget: (name, columns = {}) => storeTarget(pool, orgId, { id: targetId(name), name, ...columns }),
     batch(targetId, count, fields = () => ({})) {
       const startMs = ++slot * slotMs;
-      // A clock of its own: with the time of day, some batches would be divided at the end of a slot.
+      // Not the time of day: some batches would cross the end of a slot and become two rows.
       return Array.from({ length: count }, (_, n) => ({
         ...content(),
         id: newId(bucketOf(targetId), startMs + n),
@@ -64,7 +65,7 @@ export async function createWorld(pool: pg.Pool): Promise<World> {
   };
 }
 
-/** The same in each run: which pages of an index are divided depends on the order of the targets' ids. */
+/** Derives an id from the name, so that it is the same in each run: the order of ids decides which index pages split. */
 function targetId(name: string): string {
   const digits = hash("sha256", name);
   return `019ab0000000700080${digits.slice(0, 12)}0${digits.slice(12, 13)}`;

@@ -8,7 +8,7 @@ import { visitor } from "./account.ts";
 import { largeFigures } from "./large.ts";
 import { liveFigures } from "./live.ts";
 
-/** The page in a real browser: beside 5,000 items per second, and with large data. */
+/** Measures the dashboard in a real browser: while the service takes 5,000 items per second, and with large data. */
 export async function dashboardFigures(size: BenchSize): Promise<Figure[]> {
   await buildIfStale();
   const receiver = await startProgram("./receiver.ts");

@@ -2,9 +2,7 @@ import type { BenchService } from "../benchService.ts";
 
 const step = 100_000;
 
-/**
- * Stores copies of the target's oldest event with new ids, which keep its millisecond and bucket and count from `from`.
- */
+/** Stores copies of the target's oldest event. Their ids keep its millisecond and bucket, and are numbered from `from`. */
 function insertCopies(target: string, from: number, count: number): string {
   const copies = `
     select e.*, overlay(e.id::text placing lpad(to_hex(${from} + n), 10, '0') from 25 for 10)::uuid as new_id, n

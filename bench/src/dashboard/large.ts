@@ -8,10 +8,10 @@ import { type Page, told, watchFrames } from "./watchPage.ts";
 const listed = 100_000;
 const messages = 1_000_000;
 const rowsSelector = "[role=grid][aria-label=Items]";
-/** A person perceives this as immediate. */
+/** The goal for opening a page: people perceive up to a second as immediate. */
 const atOnceMs = 1_000;
 
-/** Pages with large data: a list of 100,000 items, a payload of 1 MiB, a mailbox with a million messages. */
+/** Measures pages with large data: a list of 100,000 items, a payload of 1 MiB, a mailbox with a million messages. */
 export async function largeFigures(service: BenchService, visitor: Visitor): Promise<Figure[]> {
   return [
     ...(await longList(service, visitor)),
@@ -64,7 +64,7 @@ async function scrollThrough(page: Page): Promise<void> {
 async function largePayload(service: BenchService, { page, key }: Visitor): Promise<Figure[]> {
   const target = await service.createTarget({ kind: "webhook", name: "large", url: nowhere }, key);
   const mailbox = await service.createTarget({ kind: "mailbox", name: "large" }, key);
-  // Almost a MiB of small members.
+  // Almost 1 MiB of small JSON members.
   const lines = Array.from({ length: 21_500 }, (_, n) => ({ sku: `A-${n}`, number: n, paid: n % 2 === 0 }));
   const body = { event_type: "order.large", lines };
   const bytes = JSON.stringify(body).length;

@@ -20,7 +20,7 @@ export interface LiveDeps {
   browser: Browser;
 }
 
-/** A page that follows 5,000 items per second, and its cost for a saturated service. */
+/** Measures a page that follows 5,000 items per second, and how much an open page slows a saturated service. */
 export async function liveFigures(
   { service, receiver, browser }: LiveDeps,
   { page, key }: Visitor,
@@ -67,7 +67,7 @@ async function closedTurn(port: number, request: () => Buffer, size: BenchSize):
   return (await closedLoop(port, { durationMs: size.durationMs / 4, warmupMs: 500 }, request)).perSecond;
 }
 
-/** The rates of one turn without the page and one with it. */
+/** The rates of one turn without the open page and of one with it. */
 export interface PageTurns {
   without: number;
   open: number;
@@ -82,7 +82,7 @@ export async function besideOpenPage(
 ): Promise<PageTurns[]> {
   let requests = 0;
   page.on("request", () => requests++);
-  // The browser stands for another machine, so it gets the lowest priority.
+  // In practice the browser runs on another machine, so it gets the lowest priority here.
   for (const pid of await processIds(browser)) setPriority(pid, 19);
   const results: PageTurns[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -95,7 +95,7 @@ export async function besideOpenPage(
   return results;
 }
 
-/** The rate of a closed loop with the page and without it. */
+/** Compares the rates of the closed loop with the page open and without it. */
 function throughput(results: readonly PageTurns[]): Figure[] {
   const open = median(results.map((one) => one.open));
   const without = median(results.map((one) => one.without));

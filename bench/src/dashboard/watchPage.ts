@@ -35,13 +35,13 @@ export async function watchFrames(page: Page, work: () => Promise<unknown>): Pro
   };
 }
 
-/** `p50 / p95 / p99`, and the long tasks. */
+/** `p50 / p95 / p99 / worst`, and the long tasks. */
 export function told({ p50, p95, p99, worst, longTasks }: Smoothness): string {
   const longest = Math.max(0, ...longTasks);
   return `${[p50, p95, p99, worst].map((ms) => ms.toFixed(0)).join(" / ")} ms; ${longTasks.length} long tasks, longest ${longest.toFixed(0)} ms`;
 }
 
-/** Runs in the page. */
+/** Script that runs in the page. */
 const startWatching = `(() => {
   const gaps = [];
   const tasks = [];

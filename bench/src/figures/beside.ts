@@ -58,7 +58,10 @@ interface Pair {
   beside: number;
 }
 
-/** Alternates between an organization without streams and one with them, because the service watches for a minute after a stream. */
+/**
+ * Alternates between an organization without streams and one with them, because the service watches an organization for another
+ * minute after its last stream.
+ */
 async function besideStreams(
   { port, key }: BenchService,
   rounds: number,

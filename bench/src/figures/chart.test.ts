@@ -28,16 +28,16 @@ const chart: Chart = {
   ],
 };
 
-/** Bars by their colour: where each begins, and its length. */
+/** The bars in a chart: their colour, where they begin, and their length. */
 function barsIn(svg: string): [colour: string, x: number, length: number][] {
   return [...svg.matchAll(/<path d="M([\d.]+),[\d.]+h([\d.]+)v[^"]*" fill="(#\w+)"/g)].map(
     ([, x, length, colour]) => [colour!, Number(x), Number(length)],
   );
 }
 
-test("bars are to the scale of their panel, which ends behind the mark", async () => {
+test("bars have the scale of their panel, whose axis ends beyond the mark", async () => {
   const svg = await renderChart(chart);
-  // 500 pixels are 1.3 times the longest, 200.
+  // The axis of 500 pixels is 1.3 times as long as the largest value, which is the mark at 200.
   const pixels = (value: number): number => (value * 500) / (200 * 1.3);
   expect(barsIn(svg).map(([colour, x, length]) => [colour, x.toFixed(1), length.toFixed(1)])).toEqual([
     ["#3B5BDB", "0.0", pixels(50).toFixed(1)],
@@ -48,7 +48,7 @@ test("bars are to the scale of their panel, which ends behind the mark", async (
   expect(Number(markAt)).toBeCloseTo(pixels(200));
 });
 
-test("a chart describes all its figures as text, and holds no markup from its texts", async () => {
+test("a chart describes all its figures as text, and escapes markup in its texts", async () => {
   const svg = await renderChart(chart);
   expect(svg).toContain("<title>Rates &amp; &lt;times&gt;</title>");
   expect(svg).toContain(
@@ -57,7 +57,7 @@ test("a chart describes all its figures as text, and holds no markup from its te
   expect(svg).not.toContain("<times>");
 });
 
-test("every colour in a chart has its counterpart for dark pages", async () => {
+test("every colour in a chart has a counterpart in the dark theme", async () => {
   const svg = await renderChart(chart);
   const [style = ""] = /<style>[^]*<\/style>/.exec(svg) ?? [];
   const used = new Set(
@@ -67,7 +67,7 @@ test("every colour in a chart has its counterpart for dark pages", async () => {
   expect([...used].filter((hex) => !style.includes(`[fill="${hex}"]`))).toEqual([]);
 });
 
-test("a chart of nothing but zeros is drawn", async () => {
+test("a chart whose values are all zero is drawn", async () => {
   const rows = [{ label: "none", parts: [{ value: 0 }], text: "0/s" }];
   const panels = (["bars", "stack", "range"] as const).map((kind) => ({ axis: "items", kind, rows }));
   expect(await renderChart({ title: "none", series: [], panels })).not.toMatch(/NaN|Infinity/);

@@ -4,18 +4,18 @@ import { panelOf } from "./panel.ts";
 import { type colours, config, darkTheme, light } from "./theme.ts";
 
 declare module "vega" {
-  /** Exported, and missing in the types of Vega: the width of a text in pixels where there is no canvas to measure it. */
+  /** Vega exports it without a type. `width` estimates the width of a text in pixels where there is no canvas to measure it. */
   export const textMetrics: { width: (item: unknown, text: unknown) => number };
 }
 
-// Vega's estimate of 0.8 em for each character leaves margins of a third of a chart. Sans-serif text has about 0.56.
+// Vega estimates 0.8 em per character, which leaves margins of a third of a chart. Sans-serif text needs about 0.56 em.
 const estimate = textMetrics.width;
 textMetrics.width = (item, text) => estimate(item, text) * 0.7;
 
 /** A column of panels, each with scales of its own. */
 export interface Chart {
   title: string;
-  /** Explains the labels; below the title. */
+  /** A line below the title that explains the labels. */
   subtitle?: string;
   panels: readonly Panel[];
   /** In the order of the legend, and of the bars in a group. */
@@ -26,7 +26,7 @@ export interface Panel {
   title?: string;
   /** The title of the horizontal axis, with its unit. */
   axis: string;
-  /** `bars` stand beside each other within a label, `stack` puts parts end to end, `range` draws points and a line between them. */
+  /** `bars` draws bars of one label beside each other, `stack` parts end to end, `range` points and a line between them. */
   kind: "bars" | "stack" | "range";
   rows: readonly Row[];
   /** A dashed vertical line. */
@@ -35,14 +35,14 @@ export interface Panel {
 
 export interface Row {
   label: string;
-  /** One part where the kind is `bars`. */
+  /** Exactly one part if the kind is `bars`. */
   parts: readonly Part[];
-  /** Stands behind the row's last part. */
+  /** Text to the right of the row's last part. */
   text: string;
 }
 
 export interface Part {
-  /** Absent where one colour is enough. */
+  /** Absent if one colour is enough. */
   series?: string;
   value: number;
 }
@@ -77,7 +77,7 @@ export async function renderChart(chart: Chart): Promise<string> {
   return `${svg.replace(/<svg ([^>]*)>/, (_all, attributes: string) => `<svg role="img" ${attributes}>${head}`)}\n`;
 }
 
-/** Vega-Lite only warns of a specification that it does not understand. */
+/** A logger that throws: Vega-Lite only warns of a specification that it does not understand. */
 function refusing(): ReturnType<typeof createLogger> {
   const logger = createLogger(Warn);
   logger.warn = (...words) => {

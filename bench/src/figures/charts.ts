@@ -172,7 +172,7 @@ function rangeRow(label: string, p50: number, p99: number): Row {
   return { label, parts, text: `${msOf(p50)}, ${msOf(p99)} ms` };
 }
 
-/** The cells of one panel, those with fewer targets first. */
+/** The figures of one panel, ordered by the number of targets. */
 function figuresOf({ matrix }: FiguresRecord, measure: Measure, payloadBytes: number): MatrixFigure[] {
   return matrix
     .filter((one) => isOf(one, measure, payloadBytes))

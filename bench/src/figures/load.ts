@@ -2,15 +2,15 @@ import { randomBytes } from "node:crypto";
 import { postHead } from "../load.ts";
 import type { FiguresSize } from "./record.ts";
 
-/** The posts of a turn: one body, to the targets in turn. */
+/** The posts of one turn: the same body to each target in rotation. */
 export interface Load {
   payloadBytes: number;
   body: Buffer;
-  /** The most items that a turn posts. */
+  /** Maximum number of items that a turn posts. */
   maxItems: number;
 }
 
-/** A body of this size that compresses as little as ids and texts do. */
+/** A body of this size that compresses as little as the ids and texts of real items. */
 export function loadOf(payloadBytes: number, size: FiguresSize): Load {
   const frame = JSON.stringify({ event_type: "order.created", data: "" });
   const bytes = payloadBytes - frame.length;
@@ -22,7 +22,7 @@ export function loadOf(payloadBytes: number, size: FiguresSize): Load {
   };
 }
 
-/** Makes the n-th request of a turn. Requests are concatenated when they are sent: for 1,000 targets they would take 100 MB. */
+/** Returns a function that makes the n-th request when it is sent: prepared requests for 1,000 targets would take 100 MB. */
 export function requestsTo(key: string, targets: readonly string[], { body }: Load): (n: number) => Buffer {
   const headers = [`authorization: Bearer ${key}`];
   const heads = targets.map((target) => Buffer.from(postHead(`/t/${target}`, headers, body.length)));

@@ -8,7 +8,7 @@ import { type Machine, rounded } from "./record.ts";
 
 const flushingMs = 1_000;
 
-/** The machine of the run. The database's version is known only once a database runs. */
+/** Describes the machine. PostgreSQL's version is added later, because it is known only when the database runs. */
 export async function describeMachine(): Promise<Omit<Machine, "postgres">> {
   const processors = cpus();
   const flushes = await flushesPerSecond(8 * 1_024);
@@ -24,7 +24,7 @@ export async function describeMachine(): Promise<Omit<Machine, "postgres">> {
   };
 }
 
-/** Sequential flushed writes of this size per second, on the disk of the benchmark's data. */
+/** Number of sequential writes of this size, each followed by fdatasync, per second on the disk of the benchmark's data. */
 function flushesPerSecond(bytes: number): Promise<number> {
   return inTemporaryDirectory(async (folder) => {
     const path = join(folder, "flushed");

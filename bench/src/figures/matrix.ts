@@ -32,7 +32,7 @@ export interface MatrixMeasured {
   bares: BareFigure[];
 }
 
-/** How to take one measure of the bare side and of a service. */
+/** How to run one turn of a measure: on the bare side, and on a service. */
 interface Method {
   measure: Measure;
   bare: (load: Load) => Promise<Turn>;
@@ -42,7 +42,7 @@ interface Method {
 type Say = (what: string) => void;
 
 /**
- * Intake, in and out, and drain for every payload size and number of targets, in alternating turns: a service without
+ * Measures intake, in and out, and drain for every payload size and number of targets, in alternating turns: a service without
  * events, one with many stored, and the same HTTP work without storage.
  */
 export function measureMatrix(size: FiguresSize, say: Say): Promise<MatrixMeasured & { postgres: string }> {
@@ -95,7 +95,7 @@ async function measureIntake(sides: readonly Side[], size: FiguresSize, say: Say
   return measured;
 }
 
-/** Has the path of a target and the header of a key, which the bare server ignores. */
+/** A request with the path of a target and the header of a key, both of which the bare server ignores. */
 function bareRequest({ body }: Load): () => Buffer {
   const headers = [`authorization: Bearer ak_live_${"a".repeat(64)}`];
   const bytes = postBytes(`/t/${"0".repeat(32)}`, headers, body.toString());

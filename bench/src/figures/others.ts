@@ -5,7 +5,7 @@ import { comparePublications, type Pair } from "../publications.ts";
 import { inTemporaryDirectory } from "../workload.ts";
 import { type FiguresSize, type NeighbourFigure, type PublicationFigure, rounded } from "./record.ts";
 
-/** Healthy targets beside hanging ones. */
+/** Measures healthy targets beside hanging ones. */
 export async function neighbourFigures({ turnMs }: FiguresSize): Promise<NeighbourFigure[]> {
   const measured = await measureNeighbours({ durationMs: turnMs * 4, warmupMs: turnMs * 2 });
   return measured.map(({ name, alone, beside }) => ({
@@ -29,7 +29,7 @@ function sideOf(measured: readonly Measured[]): NeighbourFigure["alone"] {
 const publicationTargets = [5, 100];
 const publicationPayloadBytes = 2_000;
 
-/** Items of publications and items posted alone, from concurrent requests. Nothing is delivered meanwhile. */
+/** Compares items of publications with items posted alone, from concurrent requests. Nothing is delivered meanwhile. */
 export async function publicationsOf({ drainItems }: FiguresSize): Promise<PublicationFigure[]> {
   return inTemporaryDirectory(async (dataDir) => {
     const service = await startService({ dataDir, roles: "api" });

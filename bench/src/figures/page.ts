@@ -3,8 +3,9 @@ import { type FiguresRecord, type MatrixFigure, type Measure, measures } from ".
 import { bytesOf, countOf, msOf, percentOf, rateOf, ratioOf, storedOf, targetsOf, titles } from "./words.ts";
 
 /**
- * The page with the blocks between its markers, `<!-- figures: NAME -->` and `<!-- end of figures -->`, made from the record.
- * @throws when the page has a block with an unknown name, or lacks one.
+ * Returns the page with the blocks between its markers `<!-- figures: NAME -->` and `<!-- end of figures -->` made from the
+ * record.
+ * @throws when the page has a block with an unknown name, or lacks a block.
  */
 export function pageOf(page: string, record: FiguresRecord): string {
   const blocks = blocksOf(record);

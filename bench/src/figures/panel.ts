@@ -4,12 +4,12 @@ import { light } from "./theme.ts";
 const width = 500;
 const rowHeight = 18;
 const labelWidth = 170;
-/** The axis is longer than the longest bar by this factor, so that the text behind the bar has room. */
+/** The axis is longer than the longest bar by this factor, so that the text to the right of the bar has room. */
 const room = 1.3;
 
 const nominal = "nominal" as const;
 
-/** A panel as a layered view of Vega-Lite. @param series Of the whole chart. */
+/** A panel as a layered view of Vega-Lite. @param series The series of the whole chart. */
 export function panelOf(panel: Panel, series: readonly Series[]) {
   const { title, rows, mark } = panel;
   const ends = rows.map((one) => Math.max(...piecesOf(panel.kind, one).map(({ to }) => to)));
@@ -49,7 +49,7 @@ function axisOf({ axis }: Panel, longest: number) {
   };
 }
 
-/** Where a row stands: by its label, and bars of several series beside each other. */
+/** The vertical position of a row: by its label; bars of several series are placed beside each other. */
 function rowOf({ kind, rows }: Panel, series: readonly Series[]) {
   const y = {
     field: "label",

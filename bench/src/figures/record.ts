@@ -20,8 +20,9 @@ export interface Machine {
   cores: number;
   memoryGiB: number;
   system: string;
-  /** Sequential flushes per second of 8 KiB, and MB per second in flushes of 1 MiB. */
+  /** Sequential writes of 8 KiB per second, each flushed. */
   flushesPerSecond: number;
+  /** MB per second in sequential writes of 1 MiB, each flushed. */
   flushedMegabytesPerSecond: number;
   node: string;
   postgres: string;
@@ -32,9 +33,10 @@ export interface FiguresSize {
   rounds: number;
   /** The time in which items are posted, in each turn. */
   turnMs: number;
-  /** The most items, and bytes of items, that a turn posts, and the items that a drain starts with. */
+  /** Maximum number of items, and of bytes of items, that a turn posts. */
   maxItems: number;
   maxBytes: number;
+  /** Number of items that a drain starts with. */
   drainItems: number;
   storedEvents: number;
 }
@@ -45,7 +47,7 @@ export const payloadSizes = [200, 2_000, 100_000] as const;
 export const targetCounts = [1, 10, 1_000] as const;
 
 export interface ItemCost {
-  /** Processor time, in microseconds. */
+  /** Processor time of Node and of PostgreSQL, in microseconds. */
   nodeUs: number;
   postgresUs: number;
   walBytes: number;
@@ -67,7 +69,7 @@ export interface MatrixFigure extends ItemCost, MachineParts {
   storedEvents: number;
   /** The median of the rounds. */
   perSecond: number;
-  /** To the same HTTP work without storage in the same round. */
+  /** Ratio to the rate of the same HTTP work without storage, in the same round. */
   ratio: number;
   /** Latency of the 202; only for intake. */
   p50Ms?: number;

@@ -18,8 +18,9 @@ const full: FiguresSize = {
 const quick: FiguresSize = { ...limits, rounds: 1, turnMs: 400, drainItems: 2_000, storedEvents: 1_000_000 };
 
 /**
- * Measures everything that `docs/benchmarks.md` shows of Postrider by itself; writes the record of the run, the charts and the tables.
- * @param storedEvents Events stored in the filled service; the size's number when absent.
+ * Measures all figures in the section "Postrider by itself" of `docs/benchmarks.md`; writes the record of the run, the charts and
+ * the tables.
+ * @param storedEvents Events stored in the filled service; when absent, the number that belongs to the size.
  */
 export async function publishedFigures(size: BenchSize, storedEvents?: number): Promise<Figure[]> {
   const run = size.drainItems < 50_000 ? "quick" : "full";

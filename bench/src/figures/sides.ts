@@ -7,17 +7,18 @@ import { storeEvents } from "./storedEvents.ts";
 export interface Side {
   service: BenchService;
   storedEvents: number;
-  /** Their receiver answers at once. */
+  /** Ids of targets whose receiver answers at once. */
   open: string[];
-  /** Their receiver answers in this side's turn, whose number is `turn`. */
+  /** Ids of targets whose receiver answers only in this side's turn. */
   held: string[];
+  /** The number of this side's turn. */
   turn: number;
 }
 
-/** The turn of the loop that a drain is compared with. */
+/** The number of the turn of the bare loop that a drain is compared with. */
 export const bareTurn = 0;
 export const sending = {
-  /** As many as the loop without storage; the limit for all targets together leaves one target 57. */
+  /** As many as the loop without storage has. The default limit for all targets together, 512, leaves one target 57. */
   POSTRIDER_TARGET_CONCURRENCY: String(connections),
   /** Deliveries may wait for a turn of the receiver. */
   POSTRIDER_DELIVERY_TIMEOUT_MS: "60000",

@@ -14,7 +14,7 @@ export interface Owners {
 }
 
 const days = 7;
-/** Events per row of delivered_groups; their ids are from one slot of the clock. */
+/** Events per row of delivered_groups; their ids belong to one slot. */
 const groupSize = 50;
 const slotMs = 1_024;
 const gapMs = 20;
@@ -23,9 +23,9 @@ const sessions = 2;
 const payload = Buffer.from(JSON.stringify({ event_type: "order.created", data: "x".repeat(160) }));
 
 /**
- * Stores delivered events by COPY, evenly over the last seven days, each with its record of the attempt. The rows are logged
- * and indexed like rows that the service writes, so measurements meet the same tables; only statistics and usage lack
- * them. Ten million events take about 6 GB.
+ * Stores delivered events by COPY, evenly over the last seven days, each with the record of its attempt. The rows are in the
+ * write-ahead log and in the indexes like rows that the service writes, so measurements run on the same tables; only statistics
+ * and usage do not count them. Ten million events take about 6 GB.
  * @param onStored Called from time to time with the number of stored events.
  * @returns the number of stored events, a multiple of the group size.
  */
@@ -68,7 +68,7 @@ const eventsInto = "events (id, bucket, kind, max_retries, billable, target_id, 
 const deliveredInto =
   "delivered_groups (bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at)";
 
-/** Vacuums the tables and writes a checkpoint, so that this work does not fall into the measurement. */
+/** Vacuums the tables and writes a checkpoint, so that this work does not happen during the measurement. */
 async function settle(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   await client.query("set statement_timeout = 0");

@@ -14,8 +14,8 @@ export function light(name: keyof typeof colours): string {
 }
 
 /**
- * Replaces the light colours, which Vega writes as attributes, by the dark ones where the reader's system is dark: rules of a
- * style sheet take precedence over attributes.
+ * A style sheet that replaces the light colours, which Vega writes as attributes, by the dark ones if the reader's system prefers
+ * dark: rules of a style sheet take precedence over attributes.
  */
 export const darkTheme = `@media (prefers-color-scheme: dark) {
 ${Object.values(colours)

@@ -30,7 +30,7 @@ export async function intakeTurn(
   return { items, perSecond, p50Ms: p50, p99Ms: p99, lost: errors };
 }
 
-/** The same, until the last item is received: the rate is over all of that time. */
+/** Posts items in a closed loop, then waits until the last one is received. The rate is over the whole time. */
 export async function inAndOutTurn(
   port: number,
   receiverPort: number,
@@ -53,7 +53,7 @@ export async function inAndOutTurn(
   return { items, perSecond: items / seconds, lost: refused + Math.max(0, items - arrived) };
 }
 
-/** Posts items that wait for their turn, without measuring. */
+/** Posts items to the held targets, where they wait for the side's turn. This is not measured. */
 export async function fillTurn({ service, held }: Side, load: Load, targets: number, items: number) {
   const request = requestsTo(service.key, held.slice(0, targets), load);
   const run = { host, port: service.port, connections, durationMs: 600_000, requests: items, expect: 202 };

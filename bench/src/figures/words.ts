@@ -1,7 +1,7 @@
 import { perSecond, whole } from "../figures.ts";
 import type { MatrixFigure, Measure } from "./record.ts";
 
-/** `200 B`, `2 KB`. */
+/** Writes a size, such as `200 B` or `2 KB`. */
 export function bytesOf(bytes: number): string {
   return bytes < 1_000 ? `${whole(bytes)} B` : `${rate(bytes / 1_000)} KB`;
 }
@@ -14,7 +14,7 @@ export function storedOf(events: number): string {
   return events === 0 ? "empty" : `${countOf(events)} stored`;
 }
 
-/** `10 million`, `400,000`. */
+/** Writes a number of events, such as `10 million` or `400,000`. */
 export function countOf(events: number): string {
   return events >= 1e6 ? `${rate(events / 1e6)} million` : whole(events);
 }
@@ -35,7 +35,7 @@ export function percentOf(part: number): string {
   return `${Math.round(part * 100)} %`;
 }
 
-/** Without a fraction where it is zero. */
+/** Has one digit after the point below 10, unless the value is a whole number. */
 function rate(value: number): string {
   return value < 10 && !Number.isInteger(value) ? value.toFixed(1) : whole(value);
 }

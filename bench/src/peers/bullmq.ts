@@ -5,8 +5,8 @@ import { concurrency, maxAttempts, type Peer, type PeerInput } from "./peer.ts";
 const queueName = "deliver";
 
 /**
- * BullMQ by its guide for production. Done jobs stay and are its record of attempts: a job's return value describes the
- * successful attempt, its stack traces the failed ones.
+ * BullMQ with the settings of its guide for production. Completed jobs are kept and are its record of attempts: a job's return
+ * value describes the successful attempt, its stack traces the failed ones.
  */
 export const bullmq: Peer = {
   prepare: () => Promise.resolve(),

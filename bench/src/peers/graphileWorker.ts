@@ -4,13 +4,13 @@ import { isSuccess } from "../exchange.ts";
 import { createAttemptsTable, openAttempts } from "./attempts.ts";
 import { concurrency, intakeConnections, maxAttempts, type Peer, type PeerInput, storeOf } from "./peer.ts";
 
-/** Connections of the worker; few are enough because of its local queue. */
+/** Connections of the worker: with its local queue it needs few. */
 const workConnections = 5;
 const logger = new Logger(() => () => undefined);
 
 /**
  * graphile-worker with the settings of its page on performance: a local queue of 500 jobs, and completions in
- * batches. A job is deleted when it is done; its attempts stay.
+ * batches. A completed job is deleted; the records of its attempts are kept.
  */
 export const graphileWorker: Peer = {
   async prepare(input) {

@@ -23,15 +23,15 @@ export interface Peer {
 /** Posts a job's payload, signed; `status` is 0 without an answer. */
 export type DeliverJob = (id: string, payload: unknown) => Promise<{ status: number; durationMs: number }>;
 
-/** Both ways resolve once the jobs are durable. */
+/** Both methods resolve once the jobs are durable. */
 export interface PeerIntake {
   add(job: object): Promise<unknown>;
   addMany(jobs: object[]): Promise<unknown>;
 }
 
-/** Deliveries in flight, as many as Postrider has to one target here. */
+/** Deliveries in flight: as many as Postrider may have to its one target in this benchmark. */
 export const concurrency = 64;
-/** Connections of each peer for accepting jobs; all that the cluster's 60 leave when all peers run. */
+/** Connections of each peer for accepting jobs: PostgreSQL's 60 connections leave no more when all peers run. */
 export const intakeConnections = 14;
 /** Attempts per delivery, with a growing backoff. */
 export const maxAttempts = 8;

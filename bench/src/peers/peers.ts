@@ -12,8 +12,8 @@ const deliveredWithinMs = 60_000;
 const recordedWithinMs = 10_000;
 
 /**
- * Queues from npm at Postrider's work, in alternating turns with it: a job comes by HTTP, is durable before its 202, is posted
- * with a signature, and the attempt is recorded. There is no goal.
+ * Compares Postrider with queues from npm that do the same work, in alternating turns: a job is accepted over HTTP, is durable
+ * before its 202, is posted with a signature, and the attempt is recorded. There is no goal.
  */
 export async function peerFigures(size: BenchSize): Promise<Figure[]> {
   const receiver = await startProgram("./receiver.ts");

@@ -16,8 +16,8 @@ const queue = "deliver";
 const workers = 4;
 
 /**
- * pg-boss with batches that are settled job by job, woken by NOTIFY, and fetching without a pause while batches are full.
- * Done jobs stay for seven days, its default.
+ * pg-boss that completes the jobs of a batch one by one, is woken by NOTIFY, and fetches without a pause while batches are full.
+ * Completed jobs are kept for seven days, its default.
  */
 export const pgBoss: Peer = {
   async prepare(input) {

@@ -29,16 +29,16 @@ export function findRedis(environment: NodeJS.ProcessEnv): string | undefined {
 /** `always` is as durable as PostgreSQL's commit; `everysec` loses up to a second at a power failure. */
 export type RedisFlush = "always" | "everysec";
 
-/** A Redis that runs. */
+/** A running Redis. */
 export interface RunningRedis {
   /** The path of its socket. */
   socket: string;
-  /** How many jobs of the one queue are done. */
+  /** Counts the completed jobs of the queue. */
   countCompleted: () => Promise<number>;
   stop: () => Promise<void>;
 }
 
-/** Starts a Redis that appends every change to its file, reached by a socket, in a folder that goes with it. */
+/** Starts a Redis with an append-only file, which listens on a Unix socket. Its folder is removed when it stops. */
 export async function startRedis(file: string, flush: RedisFlush): Promise<RunningRedis> {
   const folder = await mkdtemp(join(tmpdir(), "postrider-redis-"));
   removeWithThis(folder);

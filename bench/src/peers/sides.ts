@@ -18,14 +18,14 @@ export interface Side {
 export interface Sides {
   /** Postrider is the first. */
   sides: Side[];
-  /** Why a peer is missing. */
+  /** Why peers were left out. */
   notes: string[];
   stop: () => Promise<void>;
 }
 
 type End = () => Promise<void>;
 
-/** Starts Postrider and every peer that can run here; peers on PostgreSQL have databases of their own in Postrider's cluster. */
+/** Starts Postrider and every peer that can run here; each peer on PostgreSQL has its own database in Postrider's cluster. */
 export async function startSides(dataDir: string, url: string): Promise<Sides> {
   const service = await startService({ dataDir, settings: sending });
   const ends: End[] = [() => service.stop()];
@@ -93,7 +93,7 @@ async function bullmqSide(
   };
 }
 
-/** Starts two processes, as each peer advises: one accepts jobs, one works. Returns the port of the first. */
+/** Starts two processes, as each peer advises: one accepts jobs, one works on them. Returns the port of the first. */
 async function startPeer(input: PeerInput, ends: End[]): Promise<number> {
   const start = (task: string) => startProgram("./peers/peerProgram.ts", [task, JSON.stringify(input)]);
   await (await start("prepare")).stop();

@@ -3,13 +3,13 @@ import { firstIdAt } from "../../../server/src/postgres/ids.ts";
 import { dayMs, dayName } from "../../../server/src/postgres/partitions.ts";
 import { fillPartitions } from "../../../server/test/support/manyEvents.ts";
 
-/** Days with events, besides today. */
+/** Number of days with events before today. */
 const days = 8;
 /** Concurrent connections. */
 const sessions = 2;
 
 /**
- * Fills a database of the version before with `count` events over nine days. Only tables that the run will write to are logged;
+ * Fills a database of the previous version with `count` events over nine days. Only tables that the run will write to are logged;
  * leaving the others unlogged halves the time.
  */
 export async function fillBefore(pool: pg.Pool, count: number): Promise<void> {

@@ -3,7 +3,7 @@ import { type LoadResult, summarize } from "../load.ts";
 import type { Arrivals } from "./arrivals.ts";
 import type { Seen, Traffic } from "./traffic.ts";
 
-/** A part of the run, in `performance.now()`. */
+/** A part of the run; times are of `performance.now()`. */
 export interface Phase {
   fromMs: number;
   toMs: number;
@@ -14,8 +14,9 @@ export interface Measured {
   /** Unexpected answers and broken connections. */
   problems: readonly string[];
   arrivals: Arrivals;
-  /** The version before alone; and the time from the new version's start until all indexes are built. */
+  /** The phase in which only the previous version runs. */
   alone: Phase;
+  /** The phase from the new version's start until a few seconds after all indexes are built. */
   upgrade: Phase;
   startedInMs: number;
   builtInMs: number;
@@ -51,7 +52,7 @@ export function reportOf(measured: Measured): Figure[] {
   ];
 }
 
-/** The longest answer is held to the goal. */
+/** The figure of the answer times; its goal is for the longest one. */
 function answers(name: string, seen: readonly Seen[], { alone, upgrade }: Measured): Figure {
   const took = (phase: Phase): LoadResult => {
     const tookMs = within(seen, phase).map(({ dueMs, answeredMs }) => answeredMs - dueMs);

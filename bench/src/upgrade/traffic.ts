@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Balancer } from "../../../server/test/support/balancer.ts";
 
-/** One request, in `performance.now()`. */
+/** The times of one request, by `performance.now()`. */
 export interface Seen {
-  /** Its due time, which is earlier than its sending if it was delayed. */
+  /** The time at which it was due; it may have been sent later. */
   dueMs: number;
   answeredMs: number;
 }
@@ -28,7 +28,7 @@ export interface Traffic extends Seens {
 export interface TrafficOptions {
   balancer: Balancer;
   key: string;
-  /** Items go to each in turn. */
+  /** Items go to the targets in turn. */
   targetIds: readonly string[];
   /** The target that is a mailbox. */
   mailboxId: string;
@@ -41,7 +41,7 @@ interface Claim {
 }
 
 const tickMs = 2;
-/** The pause before a consumer asks an empty mailbox again. It does not use long polling, so that the answer's time counts. */
+/** The pause before a consumer asks an empty mailbox again. Claims are no long polls, because their answer time is measured. */
 const emptyPauseMs = 50;
 const data = "x".repeat(440);
 

@@ -21,7 +21,7 @@ import { startTraffic, type Traffic } from "./traffic.ts";
 export interface UpgradeOptions {
   /** Events that are stored when the new version starts. */
   events: number;
-  /** For this time, beginning before the new version's start, a transaction that has read events stays open. */
+  /** Seconds for which a transaction that has read events stays open, beginning before the new version's start. */
   openTransactionSeconds: number;
 }
 
@@ -33,9 +33,9 @@ const restMs = 5_000;
 const indexesLimitMs = 400_000;
 
 /**
- * An upgrade under load on a database with many events: the version before (`server/test/fixtures`) runs, this version is started
- * beside it and migrates the schema, and the processes of the version before are stopped one by one. Reports how long requests
- * waited, and what was refused, lost or doubled.
+ * Measures an upgrade under load on a database with many events: the previous version (`server/test/fixtures`) runs, this version
+ * is started beside it and migrates the schema, and the processes of the previous version are stopped one by one. Reports how
+ * long requests waited, which were refused, and which items were lost or doubled.
  */
 export async function upgradeFigures(size: BenchSize, options: UpgradeOptions): Promise<Figure[]> {
   return inTemporaryDirectory(async (dataDir) => {
@@ -71,7 +71,7 @@ function urlOf({ host, port, user, database }: pg.PoolConfig): string {
   return `postgresql://${user}@/${database}?host=${encodeURIComponent(host!)}&port=${port}`;
 }
 
-/** Lets the version before create its schema, stops it, and fills the database. */
+/** Lets the previous version create its schema, stops it, and fills the database. */
 async function prepare(pool: pg.Pool, launch: () => Promise<ServiceProcess>, events: number): Promise<void> {
   await (await launch()).stop();
   const startedAt = performance.now();
@@ -82,7 +82,7 @@ async function prepare(pool: pg.Pool, launch: () => Promise<ServiceProcess>, eve
 interface Stage {
   pool: pg.Pool;
   arrivals: Arrivals;
-  /** The command of the version before. */
+  /** The command of the previous version. */
   before: string;
   launch: (command?: string) => Promise<ServiceProcess>;
   size: BenchSize;
@@ -172,7 +172,7 @@ async function countUnbuilt(pool: pg.Pool): Promise<number> {
 
 async function untilAllArrived({ accepted, acknowledged }: Traffic, { counts }: Arrivals): Promise<void> {
   const wanted = [...accepted.values()].reduce((sum, ids) => sum + ids.length, 0);
-  // Missing items are counted afterwards.
+  // The report counts the items that are missing.
   await until(() => counts.size + acknowledged.length >= wanted).catch(() => undefined);
 }
 
