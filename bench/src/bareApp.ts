@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance } from "fastify";
 
-/** The service's Fastify without routes or storage; `parse` turns the bytes of a body into the request's body. */
+/** A Fastify like the service's, without routes or storage; `parse` turns the bytes of a body into the request's body. */
 export function createBareApp(parse: (body: Buffer) => unknown): FastifyInstance {
   const app = fastify({ logger: false });
   app.removeAllContentTypeParsers();

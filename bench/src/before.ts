@@ -3,12 +3,13 @@ import { join } from "node:path";
 import type { BenchSize, Figure } from "./figures.ts";
 import { claims, drain, drainOfMany, figureOf, intake } from "./layers.ts";
 
-/** The least ratio to the version before. */
+/** Lowest accepted ratio of this version's rate to the previous version's. */
 const goal = 0.95;
 
 /**
- * This version against the one before, in alternating rounds: the median over the rounds of this version's rate to the other's.
- * @param folder A checkout of the version before, with its packages installed.
+ * Compares this version with the previous one in alternating rounds. A figure is the median over the rounds of this version's
+ * rate divided by the previous version's.
+ * @param folder A checkout of the previous version, with its packages installed.
  */
 export async function beforeFigures(size: BenchSize, folder: string): Promise<Figure[]> {
   const cli = join(folder, "server/src/process/cli.ts");

@@ -16,14 +16,14 @@ export interface BenchService {
   /** Creates another organization; returns its key. */
   signUp(): Promise<string>;
   sql<T extends pg.QueryResultRow>(text: string): Promise<T[]>;
-  /** For connections of the caller's own. */
+  /** The database, for callers that open their own connections. */
   connection: pg.PoolConfig;
   stop(): Promise<void>;
 }
 
 export interface BenchServiceOptions {
   dataDir: string;
-  /** `api`, `dispatcher`, `maintenance`; all when absent. */
+  /** Some of `api`, `dispatcher`, `maintenance`, separated by commas; all roles when absent. */
   roles?: string;
   /** An API key from an earlier start on the same data directory. */
   key?: string;
@@ -36,7 +36,7 @@ export interface BenchServiceOptions {
 
 const ownCli = fileURLToPath(new URL("../../server/src/process/cli.ts", import.meta.url));
 
-/** Starts `postrider serve` as its users do, apart from permission to deliver to this machine. */
+/** Starts `postrider serve` with default settings, except that it may deliver to this machine and allows 1,000 signups. */
 export async function startService(options: BenchServiceOptions): Promise<BenchService> {
   const port = await freePort();
   const child = spawn(
@@ -85,7 +85,7 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
   };
 }
 
-/** Creates webhooks of one name and URL, 16 at a time; returns their ids. */
+/** Creates webhooks with the same name and URL, 16 at a time; returns their ids. */
 export async function createWebhooks(
   service: BenchService,
   count: number,
@@ -142,7 +142,7 @@ async function call(url: string, key: string | undefined, body: object): Promise
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** WAL bytes and transactions since the start; subtract two readings. */
+/** WAL bytes and transactions of the database so far; subtract two readings. */
 export async function databaseCost(service: BenchService): Promise<{ walBytes: number; statements: number }> {
   // PostgreSQL reports statistics of other sessions with a delay of up to a second.
   await new Promise((resolve) => setTimeout(resolve, 1_500));

@@ -16,7 +16,7 @@ export interface ConsumerOptions {
   key: string;
   mailboxId: string;
   consumers: number;
-  /** Messages per claim; with 1, each is acknowledged by the route of single messages. */
+  /** Messages per claim; with 1, each message is acknowledged with the route for a single message. */
   batch: number;
   durationMs: number;
   warmupMs: number;
@@ -56,7 +56,7 @@ export async function runConsumers(options: ConsumerOptions): Promise<ConsumerRe
     while (performance.now() < endAt) {
       const claimed = await timed(connection, claim, claimMs);
       if (claimed.status === 0) break;
-      // A refusal has none.
+      // An error answer has no `messages`.
       const { messages = [] } = JSON.parse(claimed.body) as { messages?: Claimed[] };
       if (messages.length === 0) continue;
       const { status } = await timed(connection, acknowledgement(options, authorization, messages), ackMs);
@@ -87,7 +87,7 @@ function acknowledgement(options: ConsumerOptions, authorization: string[], mess
   return postBytes(path, authorization, JSON.stringify({ messages: claims }));
 }
 
-/** The status is 0 once the connection is lost. */
+/** An answer; its status is 0 if the connection was lost. */
 interface Answer {
   status: number;
   body: string;

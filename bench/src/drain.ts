@@ -6,7 +6,7 @@ import { endWithThis, startProgram, stopProcess } from "./processes.ts";
 import { connections, fill, inTemporaryDirectory, turnMs } from "./workload.ts";
 
 const sides = { bare: 0, service: 1 };
-/** Gives the service as many requests in flight as the loop has. One target may use an eighth of the free slots. */
+/** Lets the service have as many requests in flight as the loop: one target may have an eighth of the free requests. */
 export const sending = {
   POSTRIDER_TARGET_CONCURRENCY: String(connections),
   POSTRIDER_MAX_IN_FLIGHT: String(connections * 16),
@@ -50,7 +50,7 @@ export async function drainFigures(size: BenchSize): Promise<Figure[]> {
   ];
 }
 
-/** Milliseconds. */
+/** Milliseconds that each side took. */
 interface Round {
   bare: number;
   service: number;

@@ -12,9 +12,9 @@ export interface Exchange {
 export interface ExchangeOptions {
   host: string;
   port: number;
-  /** TLS. */
+  /** Whether to use TLS. */
   isSecure?: boolean;
-  /** The length of an answer's body if its head has none; an error when absent. */
+  /** The length of an answer's body if its head states none; when absent, such an answer is an error. */
   missingLength?: number;
   /** Called with each answer. The body is valid until the call returns. */
   onAnswer: (status: number, body: Buffer) => void;
@@ -32,7 +32,7 @@ export function isSuccess(status: number): boolean {
 const readBytes = 64 * 1024;
 const zero = 48;
 
-/** Opens a connection at about the least possible cost for a client: without TLS, one buffer serves all reads. */
+/** Opens a connection that costs the client as little processor time as possible: without TLS, one buffer serves all reads. */
 export async function openExchange(options: ExchangeOptions): Promise<Exchange> {
   const framer = createFramer(({ bytes, bodyAt }) => {
     const status = (bytes[9]! - zero) * 100 + (bytes[10]! - zero) * 10 + bytes[11]! - zero;

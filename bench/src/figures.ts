@@ -2,7 +2,7 @@
 export interface Figure {
   name: string;
   value: string;
-  /** To the ceiling of the same run, where the figure has one. */
+  /** Ratio to the ceiling measured in the same run, if the figure has one. */
   ratio?: number;
   /** The goal, and whether the figure meets it. */
   goal?: string;
@@ -18,7 +18,7 @@ export interface BenchSize {
 /** The length of one run, of which the first `warmupMs` do not count. */
 export type Slice = Pick<BenchSize, "durationMs" | "warmupMs">;
 
-/** Both sides run in alternating short rounds, so that background load affects both equally. */
+/** Number of rounds. Both sides run in alternating short rounds, so that background load affects both equally. */
 export const rounds = 15;
 
 /** A warm-up round for just-in-time compilers and caches, which does not count. */

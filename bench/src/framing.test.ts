@@ -29,7 +29,7 @@ test.each([1, 3, 50, 10_000])("finds each message when it arrives in pieces of %
   ]);
 });
 
-test("does not take another header for the length, at the place where the last head had it", () => {
+test("does not read another header as the length where the head before had its length", () => {
   const first = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx-bbbbbbbbbbb: 9\r\n\r\n{}";
   const second = "HTTP/1.1 200 OK\r\nx-bbbbbbbbbbb: 9\r\ncontent-length: 2\r\n\r\n[]";
   expect(bodies(first + second, 1_000)).toEqual(["{}", "[]"]);

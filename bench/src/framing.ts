@@ -17,10 +17,10 @@ const lineEnd = Buffer.from("\r\n");
 const absent = -1;
 
 /**
- * Splits a connection's bytes into messages with `content-length` (or in chunks, which stay as they are), at about the
- * least possible cost, because the benchmark shares two cores with the service. If a head has the length of the one
- * before and its `content-length` at the same offset, it is not searched again.
- * @param missingLength The body's length if the head does not tell it; an error when absent.
+ * Splits a connection's bytes into messages with `content-length`, or with chunks, which it does not decode. It costs as little
+ * processor time as possible, because the benchmark shares two cores with the service: a head that is as long as the head before
+ * and has its `content-length` at the same offset is not searched again.
+ * @param missingLength The body's length if the head does not state it; when absent, such a message is an error.
  */
 export function createFramer(onMessage: (message: Message) => void, missingLength?: number): Framer {
   /** The first bytes of a message that is longer than one read. */
@@ -31,7 +31,7 @@ export function createFramer(onMessage: (message: Message) => void, missingLengt
   let lengthMark = 0;
   let isChunked = false;
 
-  /** The length of the message that starts at `start`; undefined while it cannot be told. */
+  /** The length of the message that starts at `start`; undefined until the bytes that tell it have arrived. */
   function messageBytes(data: Buffer, start: number): number | undefined {
     const isAsBefore =
       lengthAt !== absent &&

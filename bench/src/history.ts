@@ -7,8 +7,9 @@ import { type ManyEvents, storeManyEvents } from "../../server/test/support/many
 export interface History extends ManyEvents {
   /** A key of the organization. */
   key: string;
-  /** The actor of half of the audit log's entries, and the object of one in ten thousand. */
+  /** The actor of half of the audit log's entries. */
   actorId: string;
+  /** The object of one in ten thousand of the audit log's entries. */
   objectId: string;
   nowSeconds: number;
 }
@@ -37,7 +38,7 @@ async function addHistory(pool: pg.Pool, many: ManyEvents): Promise<History> {
     const ids = { actorId: randomBytes(16).toString("hex"), objectId: randomBytes(16).toString("hex") };
     await client.query(auditText, [many.orgId, ids.actorId, ids.objectId, auditEntries, nowSeconds]);
     await client.query("vacuum analyze");
-    // Writes the loaded pages before the measurement; otherwise writing them takes half of the disk's time during it.
+    // Writes the loaded pages to the disk now; otherwise that takes half of the disk's time during the measurement.
     await client.query("checkpoint");
     return { ...many, ...ids, key, nowSeconds };
   } finally {
@@ -62,7 +63,7 @@ const stepsText = `
     select id, id from organizations
   ) s`;
 
-/** $4 entries over 90 days. Half have one actor; one in ten thousand has one object, and one in ten thousand a rare action. */
+/** Stores $4 entries over 90 days. Half have the actor $2; one in ten thousand has the object $3, another one a rare action. */
 const auditText = `
   insert into audit_log (id, org_id, action, actor_kind, actor_id, actor_name, object_kind, object_id, object_name, after)
   select

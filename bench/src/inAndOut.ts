@@ -24,7 +24,7 @@ export interface Side {
   connections?: number;
 }
 
-/** Per second. */
+/** Items per second. */
 export interface Done {
   accepted: number;
   delivered: number;

@@ -13,13 +13,13 @@ interface Layer {
   figures: readonly Measure[];
 }
 
-/** The service that this one is compared with: other settings, or another version. */
+/** How the service that this one is compared with differs: in settings, or in its version. */
 export type Other = Pick<BenchServiceOptions, "settings" | "cli">;
 
 /** One side's turn. */
 interface Turn {
   perSecond: number;
-  /** Processor time per item of the service's process, all threads together, and of its PostgreSQL's processes. */
+  /** Microseconds of processor time per item: of the service's Node processes, and of its PostgreSQL processes. */
   nodeUs: number;
   postgresUs: number;
 }
@@ -75,7 +75,7 @@ export const claims: Measure = {
       );
       return byTurns(async (side, isWarmUp) => {
         const slice = sliceOf(size, isWarmUp);
-        // More messages than can be claimed in the time.
+        // More messages than can be claimed during the slice.
         await fill(services[side]!, places[side]!.mailboxId, (slice.warmupMs + slice.durationMs) * 60);
         return timed(services[side]!, async () => {
           return (await runConsumers({ ...places[side]!, consumers, batch, ...slice })).completed;
@@ -87,7 +87,7 @@ export const claims: Measure = {
 export const drain = drainOf(1);
 export const drainOfMany = drainOf(1_000);
 
-/** Delivery of stored items that are spread over so many targets. */
+/** Delivery of stored items that are spread over `targetCount` targets. */
 function drainOf(targetCount: number): Measure {
   return {
     name: `drain of stored items, ${targetCount === 1 ? "one target" : `${whole(targetCount)} targets`}`,
@@ -123,7 +123,7 @@ const layers: readonly Layer[] = [
   { name: "hot calls", off: { POSTRIDER_FAST_SQL: "off" }, figures: [intake, claims, drain] },
 ];
 
-/** A layer whose gain is below this in all of its figures is not worth its code. */
+/** Required gain: a layer that stays below this ratio in all of its figures is not worth its code. */
 const rent = 1.05;
 
 /**
@@ -157,7 +157,7 @@ export function figureOf(name: string, measured: readonly Round[], goal: number)
   return atLeast(name, median(ratios), goal, value);
 }
 
-/** Starts a service as it is, and the other one. */
+/** Runs `work` with two services: this version with `options`, and the other one. */
 function withBoth<T>(
   options: { roles?: string; settings?: Readonly<Record<string, string>> },
   other: Other,
@@ -181,7 +181,7 @@ function withBoth<T>(
   );
 }
 
-/** Both sides run in each round, and alternate in being first. Side 0 has the layer. */
+/** Runs both sides in each round; they alternate in which runs first. Side 0 has the layer. */
 async function byTurns(turn: (side: number, isWarmUp: boolean) => Promise<Turn>): Promise<Round[]> {
   const measured: Round[] = [];
   for (let round = 0; round <= rounds; round++) {
@@ -206,7 +206,7 @@ async function timed(service: BenchService, work: () => Promise<number>): Promis
   };
 }
 
-/** Without a warm-up within the slice, so that time and items cover the same requests. */
+/** A slice without a warm-up, so that time and items cover the same requests. */
 function sliceOf(size: BenchSize, isWarmUp: boolean): Slice {
   return { durationMs: (isWarmUp ? 3 : 1) * (size.durationMs / rounds), warmupMs: 0 };
 }

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { runConsumers } from "./consumers.ts";
 import { postBytes, runLoad } from "./load.ts";
 
-/** A server that gets the pieces of each connection; each one is a whole request. */
+/** Starts a server that calls `take` for each piece that a connection receives; each piece is a whole request. */
 async function startServer(take: (socket: Socket) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined).on("data", () => take(socket));
@@ -27,7 +27,7 @@ test("a load at a rate ends when its connections are lost", async () => {
   expect(await runLoad({ ...load, request })).toMatchObject({ requests: 0, errors: 2 });
 });
 
-test("requests that are under way at the end count with their time", async () => {
+test("requests in flight at the end count, and so does the time until their answers", async () => {
   const eachMs = 10;
   let last: Promise<unknown> = Promise.resolve();
   const port = await startServer((socket) => {

@@ -16,7 +16,7 @@ export interface LoadOptions {
   host: string;
   port: number;
   connections: number;
-  /** The run ends after this time, or after `requests` answers. */
+  /** The run ends after this time, or after `requests` requests. */
   durationMs: number;
   requests?: number;
   /** Requests per second over all connections; a closed loop when absent. */
@@ -30,9 +30,9 @@ export interface LoadOptions {
 }
 
 /**
- * A closed-loop HTTP/1.1 client on plain sockets, one request at a time on each connection. With `rate`, each request has
- * a due time and its latency counts from there, so that a stall of the server shows in every request that it delayed (no
- * coordinated omission).
+ * Runs an HTTP/1.1 client on plain sockets, one request at a time on each connection, in a closed loop. With `rate`, each
+ * request has a due time and its latency counts from there, so that a stall of the server shows in every request that it
+ * delayed (no coordinated omission).
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const startedAt = performance.now();
@@ -62,7 +62,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     await paced(clients, options.rate, next, mayGoOn);
   }
   for (const client of clients) client.close();
-  // To the last answer: those to requests that were under way at the end count, too.
+  // Until the last answer, because answers to requests that were in flight at the end count, too.
   const seconds = (lastAt - countFrom) / 1000;
   return summarize(latencies, errors, seconds);
 }

@@ -23,12 +23,12 @@ const crowds = [
   { producers: 32, consumers: 1 },
 ];
 const batch = 50;
-/** The first round, which warms up. */
+/** The first round, which is a warm-up. */
 const firstSlice: Slice = { durationMs: 1_500, warmupMs: 0 };
-/** Messages that consumers may claim in its milliseconds one by one. */
+/** Expected messages per millisecond in the first round, when consumers claim one by one. */
 const firstPerMs = 10;
 
-/** A service to claim messages from, or the bare server in its place. */
+/** A mailbox of a service, or the bare server in its place. */
 interface Place {
   port: number;
   key: string;
@@ -38,7 +38,7 @@ interface Place {
 /**
  * Claims and acknowledgements over HTTP, one by one and in batches, as ratios to the same client on a server
  * without storage in the same run. The figures are medians of the rounds. Then messages are put and claimed at the same
- * time, in a mailbox of their own for each number of producers and consumers.
+ * time, in a new mailbox for each number of producers and consumers.
  */
 export async function mailboxFigures(size: BenchSize): Promise<Figure[]> {
   const bare = await startProgram("./bareMailbox.ts");
@@ -67,8 +67,8 @@ export async function mailboxFigures(size: BenchSize): Promise<Figure[]> {
 }
 
 /**
- * Puts as many messages into the mailbox as each run of consumers may claim, by the rate of the run before it: enough for any machine
- * would take a slow one minutes.
+ * Before each run of consumers, puts in as many messages as they may claim, estimated by the rate of the run before. A fixed
+ * number that is enough for every machine would take minutes on a slow one.
  */
 function createStock(service: BenchService, place: Place) {
   const perMs = new Map([

@@ -23,7 +23,7 @@ import { upgradeFigures } from "./upgrade/upgrade.ts";
 
 type Scenario = (size: BenchSize) => Promise<Figure[]>;
 
-/** Runs when no scenario is named. */
+/** Scenarios that run when none is named. */
 const standard: Record<string, Scenario> = {
   intake: intakeFigures,
   "in-and-out": inAndOutFigures,
@@ -33,7 +33,7 @@ const standard: Record<string, Scenario> = {
   mailbox: mailboxFigures,
 };
 
-/** Runs only when named: needs another version or a browser, or takes longer than all the others together. */
+/** Scenarios that run only when named: some need another version or a browser, some take longer than all standard ones. */
 const onRequest: Record<string, Scenario> = {
   budget: () => budgetFigures(values.write),
   processes: processesFigures,
@@ -70,7 +70,7 @@ const { values, positionals } = parseArgs({
     help: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
     folder: { type: "string", default: "../before" },
-    /** Makes the costs that `budget` measures the new budget. */
+    /** Whether the costs that `budget` measures become the new budget. */
     write: { type: "boolean", default: false },
     /** Events that `figures` and `upgrade` store before they measure. */
     stored: { type: "string" },
@@ -98,7 +98,7 @@ else {
   }
 }
 
-/** @throws for anything else, which would be published as NaN. */
+/** Reads a whole number. @throws for any other text, which would be published as NaN. */
 function wholeNumber(option: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new Error(`--${option} must be a whole number, without separators: ${text}`);

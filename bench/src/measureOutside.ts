@@ -27,7 +27,7 @@ else {
   if (outside !== undefined) await measure(outside);
 }
 
-/** Says what is wrong, and returns undefined, if the options cannot be used. */
+/** Reads the options; if they are invalid, prints why and returns undefined. */
 function readOptions(): Outside | undefined {
   try {
     return outsideOptions(args);

@@ -5,15 +5,16 @@ import { type Program, startProgram } from "./processes.ts";
 import { ask, closedLoop, connections, fixedItem, host, inTemporaryDirectory, received } from "./workload.ts";
 
 export const hangingTargets = 2_000;
-/** Items that wait for each of them at the start, and items per second to all of them together. */
+/** Items that wait for each hanging target at the start. */
 const backlog = 5;
+/** Items per second to all hanging targets together. */
 const hangingRate = 50;
 /** Items per second to each healthy target while latency is measured. */
 const measuredRate = 200;
 
 /**
- * The effect of 2,000 targets that never answer on a healthy target of the same organization and on one of another: both
- * are measured before, beside and after them.
+ * Measures how 2,000 targets that never answer affect a healthy target of the same organization, and a healthy one of another
+ * organization: both are measured before, beside and after them.
  */
 export async function neighboursFigures(size: BenchSize): Promise<Figure[]> {
   return (await measureNeighbours(size)).flatMap(({ name, alone, beside }) => compare(name, alone, beside));
@@ -95,7 +96,7 @@ function closedRequests(port: number, requests: number, request: (n: number) => 
   return runLoad({ host, port, connections, durationMs: 600_000, requests, expect: 202, request });
 }
 
-/** Measures first the latency at a fixed rate, then the throughput in a closed loop; all targets at the same time. */
+/** Measures first the latency at a fixed rate, then the throughput in a closed loop, of all healthy targets at the same time. */
 async function measure(
   service: BenchService,
   neighbours: readonly Neighbour[],

@@ -1,4 +1,4 @@
-/** A set of small integers, a bit for each. */
+/** A set of small integers, with one bit for each. */
 export interface NumberSet {
   /** False if the number was in the set already. */
   add(number: number): boolean;

@@ -7,7 +7,7 @@ export interface OpenStreams {
   close(): Promise<void>;
 }
 
-/** Connections that are being opened at the same time. */
+/** Number of connections that are opened at the same time. */
 const atATime = 64;
 /** The first bytes of every stream. */
 const beginning = ": open\n\n";
@@ -33,7 +33,7 @@ export async function openStreams(
       socket.on("data", (piece: Buffer) => {
         if (text.endsWith(beginning)) return;
         text += piece.toString("latin1");
-        // The end of the HTTP chunk follows the start of the stream.
+        // The bytes of the stream's start are followed by the end of their HTTP chunk.
         if (!text.trimEnd().endsWith(": open")) return;
         text = beginning;
         if (!isRead) socket.pause();

@@ -5,7 +5,7 @@ import { endWithThis, stopProcess } from "./processes.ts";
 /** A part of the benchmark in a process of its own. */
 export interface Part {
   pid: number;
-  /** Asks the part; an error there is an error here. */
+  /** Sends a question to the part and resolves with its answer; rejects if answering throws in the part. */
   ask<T>(question: object): Promise<T>;
   stop(): Promise<void>;
 }
@@ -16,7 +16,7 @@ interface Answer {
   error?: string;
 }
 
-/** Fewer threads beside the one that works, and fewer collections of young garbage. */
+/** Fewer threads for garbage collection, and fewer collections of the young generation. */
 const flags = ["--single-threaded-gc", "--max-semi-space-size=32"];
 
 /** Starts the program of a part; `args` are passed to it as JSON. */

@@ -5,8 +5,9 @@ export interface ProcessStat {
   pid: string;
   name: string;
   parent: string;
-  /** Processor time in ticks: its own, and of children that ended and were waited for. */
+  /** Processor time of the process in ticks. */
   own: number;
+  /** Processor time in ticks of its children that ended and were waited for. */
   ofEnded: number;
 }
 

@@ -8,13 +8,13 @@ import { startProgram } from "./processes.ts";
 
 const here = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
 
-test("a program that ends before it is ready is told", async () => {
+test("the error of a program that ends before it is ready names the program", async () => {
   await expect(startProgram("./peers/peerProgram.ts", ["prepare", "{}"])).rejects.toThrow(
     "./peers/peerProgram.ts ended with 1 before it was ready",
   );
 });
 
-/** Writes to the folder while it ends. */
+/** A program that writes to the folder while it ends. */
 const writer = `process.once("SIGTERM", () => setTimeout(() => {
   fs.mkdirSync(process.argv[1] + "/late", { recursive: true });
   process.exit();
@@ -66,7 +66,7 @@ import { existsSync } from "node:fs";
 const { startRedis } = await import(${here("./peers/redis.ts")});
 setInterval(() => existsSync(${JSON.stringify(pidFile)}) && process.exit(), 10);
 await startRedis(${JSON.stringify(redis)}, "always");`;
-  // Without a pipe, whose end would be waited for.
+  // Without a pipe: spawnSync would wait until the Redis closed it.
   spawnSync(process.execPath, ["--input-type=module", "-e", program], { stdio: "ignore" });
   const pid = Number(readFileSync(pidFile, "utf8"));
   onTestFinished(() => {
@@ -82,7 +82,7 @@ function isRunning(pid: number): boolean {
   return stat !== "" && !stat.startsWith("Z");
 }
 
-test("a number of stored events that is none is refused", () => {
+test("--stored is refused if it is not a whole number", () => {
   const path = new URL("./main.ts", import.meta.url).pathname;
   const { status, stderr } = spawnSync(process.execPath, [path, "--stored", "1e7", "--help"]);
   expect([status, stderr.toString()]).toEqual([

@@ -9,7 +9,7 @@ export interface Program {
   stop(): Promise<void>;
 }
 
-/** Starts a program that prints its port as its first line. @throws when it ends before. */
+/** Starts a program that prints its port as its first line. @throws when it ends before that. */
 export async function startProgram(file: string, args: string[] = []): Promise<Program> {
   const path = fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "inherit"] });
@@ -30,25 +30,25 @@ process.once("exit", () => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
-/** Ends a process together with this one, so that a benchmark that fails leaves none behind. */
+/** Ends a child process when this process ends, so that a failed benchmark leaves no processes behind. */
 export function endWithThis(child: ChildProcess): void {
   running.add(child);
   child.once("exit", () => running.delete(child));
 }
 
-/** Ends all of them, and waits until they have. */
+/** Ends all running child processes, and waits until they have ended. */
 export async function endRunning(): Promise<void> {
   await Promise.all([...running].map(stopProcess));
 }
 
 /**
- * Ends this process at SIGINT and SIGTERM, once the others have ended, which may write to folders that are to be removed. A second signal
- * ends it at once.
+ * At SIGINT and SIGTERM, ends the child processes first, because they may write to folders that will be removed, and then this
+ * process. A second signal ends this process at once.
  */
 export function endOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
-      // The measurement fails without its processes, which needs no telling.
+      // The measurement fails when its processes end. That error is expected and not printed.
       process.on("uncaughtException", () => undefined);
       void endRunning().finally(() => process.exit(1));
     });
@@ -60,7 +60,7 @@ export function removeWithThis(folder: string): void {
   folders.add(folder);
 }
 
-/** Asks a process to end and waits until it has. */
+/** Asks a process to end, and waits until it has ended. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");

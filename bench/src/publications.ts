@@ -5,7 +5,7 @@ import { postBytes, runLoad } from "./load.ts";
 import { usageOf } from "./usage.ts";
 import { host, inTemporaryDirectory } from "./workload.ts";
 
-/** Targets per publication, and the goal: the cost of an item relative to a post of it. */
+/** Targets per publication, and the goal: the cost of an item in a publication divided by that of an item posted alone. */
 const sizes = [
   { targets: 5, goal: 0.5 },
   { targets: 100, goal: 0.2 },
@@ -23,8 +23,8 @@ interface Cost {
 }
 
 /**
- * The cost of accepting a publication, compared in alternating rounds with posts to the same targets: processor time of the
- * service and of PostgreSQL, and WAL. Nothing is delivered, because delivery costs both the same.
+ * Compares the cost of accepting a publication with that of posts to the same targets, in alternating rounds: processor time of
+ * the service and of PostgreSQL, and WAL. Nothing is delivered, because delivery costs both the same.
  */
 export async function publicationFigures(size: BenchSize): Promise<Figure[]> {
   return inTemporaryDirectory(async (dataDir) => {
@@ -51,7 +51,7 @@ export async function publicationFigures(size: BenchSize): Promise<Figure[]> {
   });
 }
 
-/** The cost of an item in a publication, and posted alone. */
+/** The cost of an item in a publication, and of an item posted alone. */
 export interface Pair {
   published: number;
   posted: number;
@@ -82,7 +82,7 @@ export async function comparePublications(
   { targets, connections, bytes, items }: Comparison,
 ): Promise<Record<keyof Cost, Pair[]>> {
   const headers = [`authorization: Bearer ${service.key}`];
-  // Compresses as little as the ids and texts of real items.
+  // Random data, which compresses as little as the ids and texts of real items.
   const data = randomBytes(bytes)
     .toString("base64")
     .slice(0, bytes - 40);

@@ -11,8 +11,8 @@ import { createTurns } from "./turns.ts";
  *   GET /turn/<side>/<count>   begins a turn of a side, a digit; answers when `count` of its requests are answered
  *   POST /turns/<side>         waits for a turn of that side
  *   POST /hang                 is never answered
- * Like the client, it stands for another machine and therefore speaks HTTP/1.1 on plain sockets. Its answers have the
- * headers that Node's server sends.
+ * In practice, client and receiver are other machines: so that they cost little here, they speak HTTP/1.1 on plain sockets. The
+ * answers have the headers that Node's server sends.
  */
 const keepAliveSeconds = 60;
 let count = 0;

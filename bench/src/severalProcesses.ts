@@ -8,8 +8,8 @@ import { connections, fixedItem, host, inTemporaryDirectory, received } from "./
 
 const counts = [1, 2, 4];
 /**
- * Items per second that each process is offered while cost is measured, so that batches are equally large. Four processes with this rate,
- * the client and the receiver fit on two cores.
+ * Items per second that are sent to each process while cost is measured, so that batches are equally large. Four processes at
+ * this rate, the client and the receiver fit on two cores.
  */
 const steadyRate = 500;
 
@@ -18,18 +18,19 @@ interface Contender {
   service: BenchService;
   receiver: Program;
   side: Side & { connections: number };
-  /** The saturated rounds, per second. */
+  /** Results of the saturated rounds, in items per second. */
   done: Done[];
-  /** Items delivered at the steady rate, and the seconds of processor time that they took. */
+  /** Items delivered at the steady rate. */
   items: number;
+  /** Seconds of processor time that Node and PostgreSQL took for them. */
   node: number;
   postgres: number;
 }
 
 /**
- * Accepting and delivering at the same time with 1, 2 and 4 processes behind one port, each service on a database of its own, in
- * alternating turns: saturated, with 64 connections per process; and the cost of an item at a steady rate per process, because
- * saturated processes that share a core have smaller batches and dearer items.
+ * Measures accepting and delivering at the same time with 1, 2 and 4 processes behind one port, each service on a database of its
+ * own, in alternating turns: the rate when saturated, with 64 connections per process, and the cost of an item at a steady rate.
+ * Saturated processes that share a core have smaller batches, so that each of their items costs more.
  */
 export async function processesFigures(size: BenchSize): Promise<Figure[]> {
   return inTemporaryDirectory(async (directory) => {

@@ -16,8 +16,8 @@ const restMs = 20_000;
 const forgottenMs = 65_000;
 
 /**
- * The cost of thousands of idle streams: memory, processor time at rest, and intake beside them. Then the cost of streams of
- * a busy organization, half of which are never read.
+ * Measures the cost of thousands of idle streams: memory, processor time at rest, and intake beside them. Then the cost of the
+ * streams of a busy organization, half of which are never read.
  */
 export async function streamsFigures(size: BenchSize): Promise<Figure[]> {
   return inTemporaryDirectory(async (dataDir) => {
@@ -92,8 +92,9 @@ async function addOrganizations(service: BenchService, count: number): Promise<s
 }
 
 interface Rest {
-  /** Processors used by the service's process, and by the database's statements. */
+  /** Processor cores used by the service's process. */
   node: number;
+  /** Processor cores used by the database's statements. */
   database: number;
   /** Memory of the service's process. */
   bytes: number;
@@ -101,7 +102,7 @@ interface Rest {
 
 /** The cost of the service while it gets no requests. */
 async function atRest(service: BenchService): Promise<Rest> {
-  // Work left from the previous run is done by then.
+  // Waits until work left from the previous run is done.
   await delay(restMs / 2);
   const [cpu, busyMs] = [await metric(service, "process_cpu_seconds_total"), await databaseMs(service)];
   await delay(restMs);

@@ -7,22 +7,24 @@ import { inTemporaryDirectory } from "./workload.ts";
 
 const storedEvents = 10_000_000;
 const quickEvents = 1_000_000;
-/** Requests per question, one at a time. */
+/** Number of requests per question, sent one at a time. */
 const times = 100;
-/** Warm-up requests per question: V8 compiles code after some runs, and the first answer reads old days from disk. The first
- * answer and the slowest warm-up answer are printed beside the figures. */
+/**
+ * Warm-up requests per question: V8 compiles code after some runs, and the first answer reads old days from disk. The times of
+ * the first answer and of the slowest warm-up answer are printed beside the figures.
+ */
 const warmingTimes = 30;
 /** The goal of statistics and health, which count no rows. */
 const statisticsMs = 20;
-/** The goal of lists and the audit log: a person perceives it as immediate. */
+/** The goal of lists and the audit log: people perceive this time as immediate. */
 const listMs = 100;
 
 /** The latency of statistics, health and lists with ten million stored events and a million audit entries. */
 export async function tenMillionFigures(size: BenchSize): Promise<Figure[]> {
-  // `--quick`.
+  // `--quick` sets fewer items to drain.
   const events = size.drainItems < 50_000 ? quickEvents : storedEvents;
   return inTemporaryDirectory(async (dataDir) => {
-    // Without a dispatcher, which would send the items that are stored as waiting.
+    // Without a dispatcher, because it would send the stored items that are due.
     const service = await startService({ dataDir, roles: "api" });
     try {
       const pool = new pg.Pool({ ...service.connection, max: 1 });

@@ -1,4 +1,4 @@
-/** Counts what happens in each tenth of a second from a time on. */
+/** Counts of the occurrences in each tenth of a second, beginning at a start time. */
 export interface Tenths {
   count(atMs: number): void;
   counts: number[];
@@ -18,7 +18,7 @@ export function createTenths(startedAtMs: number): Tenths {
   };
 }
 
-/** The sum of the counts until a time after the start. */
+/** The sum of the counts until `ms` milliseconds after the start. */
 export function countUntil(counts: readonly number[], ms: number): number {
   return counts.slice(0, Math.round(ms / tenthMs)).reduce((sum, count) => sum + count, 0);
 }

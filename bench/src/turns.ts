@@ -1,13 +1,13 @@
 import type { Socket } from "node:net";
 
 export interface TurnTaken {
-  /** Its duration. */
+  /** The turn's duration in milliseconds. */
   ms: number;
-  /** Requests that were waiting when it began. */
+  /** Number of requests that were waiting when the turn began. */
   waiting: number;
 }
 
-/** Lets the sides of a comparison send in turns: one is answered while the requests of the others wait. */
+/** Lets the sides of a comparison send in turns: the requests of one side are answered while those of the others wait. */
 export interface Turns {
   /** Whether a request of the side may be answered now; if not, it is answered in the side's next turn. */
   has(side: number, socket: Socket): boolean;

@@ -7,13 +7,13 @@ import { host } from "./workload.ts";
 export interface Usage {
   /** Processor time of the service's process, all threads together. */
   nodeSeconds: number;
-  /** Processor time of every process of its PostgreSQL, ended ones included. */
+  /** Processor time of all processes of its PostgreSQL, including those that have ended. */
   postgresSeconds: number;
   walBytes: number;
   machine: MachineTime;
 }
 
-/** The time of all the machine's processors together, in ticks. */
+/** Time of all processors of the machine together, in ticks. */
 export interface MachineTime {
   total: number;
   /** Idle time, without time spent waiting for a disk. */
@@ -38,8 +38,8 @@ export async function usageOf(service: BenchService): Promise<Usage> {
 }
 
 /**
- * Processor time in seconds of a service by its process ids: Node's processes with the supervisor, and PostgreSQL's. Reading it costs
- * the service nothing.
+ * Seconds of processor time of a service's Node processes, with the supervisor, and of its PostgreSQL processes. They are read
+ * from /proc, so that reading costs the service nothing.
  */
 export async function processorTimeOf({ pid }: BenchService): Promise<{ node: number; postgres: number }> {
   const time = { node: 0, postgres: 0 };
@@ -48,7 +48,7 @@ export async function processorTimeOf({ pid }: BenchService): Promise<{ node: nu
   return time;
 }
 
-/** The first line of proc_stat(5). */
+/** Reads the first line of proc_stat(5). */
 async function machineTime(): Promise<MachineTime> {
   const [line] = (await readFile("/proc/stat", "utf8")).split("\n");
   const ticks = line!.split(/\s+/).slice(1, 9).map(Number);

@@ -18,13 +18,13 @@ export function closedLoop(port: number, slice: Slice, request: (n: number) => B
   return runLoad({ host, port, connections, ...slice, expect: 202, request });
 }
 
-/** The same post again and again. */
+/** Returns a function that returns the same request each time. */
 export function fixedItem({ key }: Pick<BenchService, "key">, target: string): () => Buffer {
   const bytes = postBytes(`/t/${target}`, [`authorization: Bearer ${key}`], itemBody);
   return () => bytes;
 }
 
-/** Posts with an idempotency key each, unique within this process. */
+/** Returns a function that returns requests with a new idempotency key each. */
 export function keyedItem(service: BenchService, target: string): () => Buffer {
   const run = randomBytes(6).toString("hex");
   const authorization = `authorization: Bearer ${service.key}`;
@@ -45,8 +45,8 @@ export async function fill(
 }
 
 /**
- * Work in a folder that is removed after it. If the work fails, or the benchmark is stopped, processes may still write to the folder:
- * then it is removed when this process ends.
+ * Runs `work` with a folder that is removed afterwards. If the work fails, or the benchmark is stopped, processes may still write
+ * to the folder, so it is removed when this process ends.
  */
 export async function inTemporaryDirectory<T>(work: (dataDir: string) => Promise<T>): Promise<T> {
   const dataDir = await mkdtemp(join(tmpdir(), "postrider-bench-"));
@@ -72,7 +72,7 @@ export async function turnMs(port: number, side: number, count: number): Promise
   return (await turnOf(port, side, count)).ms;
 }
 
-/** The same, with the number of requests that were waiting at the start. */
+/** Does the same as {@link turnMs}, and also resolves with the number of requests that were waiting at the start. */
 export function turnOf(port: number, side: number, count: number): Promise<TurnTaken> {
   return ask(port, `/turn/${side}/${count}`, 120_000);
 }

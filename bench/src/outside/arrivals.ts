@@ -13,9 +13,9 @@ export interface Delivery {
 export interface Arrivals {
   record(delivery: Delivery): void;
   counts(): ArrivalCounts;
-  /** Milliseconds from the publish call to the receiver, of the deliveries since the last call. */
+  /** Milliseconds from the publish call to the receiver, of the deliveries since `takeLatencies` was last called. */
   takeLatencies(): number[];
-  /** Deliveries missing, when each of the events has to arrive on `paths` paths. */
+  /** Number of missing deliveries if each of the accepted events has to arrive on `paths` paths. */
   missing(accepted: Uint8Array, paths: number): number;
 }
 
@@ -32,7 +32,7 @@ export interface ArrivalCounts {
 
 export function createArrivals(): Arrivals {
   const seen = new Map<Delivery["path"], NumberSet>();
-  /** By the event's number: on how many paths it arrived. */
+  /** On how many paths each event arrived; the index is the event's number. */
   let paths = new Uint16Array(1_024);
   let latencies: number[] = [];
   const counts = { count: 0, repeated: 0, lastAtMs: 0 };

@@ -9,7 +9,7 @@ import { createTally, type Published } from "./tally.ts";
 const recordBytes = 16;
 const mostEvents = 99_999_999;
 
-/** The path of the program, the number of the next event, and the events accepted before. */
+/** The path of the compiled program, the number of the next event, and the events accepted before. */
 interface Progress {
   compiled: string;
   firstNumber: number;
@@ -17,8 +17,8 @@ interface Progress {
 }
 
 /**
- * A closed loop in the compiled program `publish`. Undefined if it cannot make the calls: over TLS, or with a body that differs in more
- * than digits.
+ * Publishes in a closed loop with the compiled program `publish`. Returns undefined if the program cannot make the calls: if they
+ * need TLS, or a body that differs in more than digits from event to event.
  */
 export async function publishNatively(
   { call, run, dataBytes, connections }: PublisherOptions,

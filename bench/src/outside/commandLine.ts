@@ -22,7 +22,7 @@ export type Outside = { deliveries: OutsideOptions } | { mailbox: TrafficOptions
 
 /**
  * Reads the arguments of `npm run bench:outside`.
- * @throws a sentence that names the option which is missing or wrong.
+ * @throws an error that names the option which is missing or wrong.
  */
 export function outsideOptions(args: readonly string[]): Outside {
   const { values } = parseArgs({
@@ -61,7 +61,7 @@ export function outsideOptions(args: readonly string[]): Outside {
   };
   if (base !== undefined && mailbox !== undefined) {
     const counts = { producers: integer("producers"), consumers: integer("consumers") };
-    // Each call of a mailbox has its own content-type, and a second one would be refused.
+    // Calls to a mailbox already have a content-type, and the service refuses a second one.
     const others = headers.filter((line) => !/^content-type:/i.test(line));
     return { mailbox: { ...shared, ...counts, baseUrl: base, mailboxId: mailbox, headers: others }, watch };
   }

@@ -6,7 +6,7 @@ import { createIdFinder } from "./eventId.ts";
 import { addressOf, clock } from "./lane.ts";
 
 export interface ConsumersOptions {
-  /** The run of the producers, whose ids the messages carry. */
+  /** The producers' run: the messages contain ids of its events. */
   run: string;
   baseUrl: string;
   mailboxId: string;
@@ -22,7 +22,7 @@ export interface Consumed {
   doubled: number;
   /** Answers other than 200, and lost connections. */
   failed: number;
-  /** Accepted numbers that were not acknowledged. */
+  /** Accepted events that were not acknowledged. */
   missing: number;
   acknowledgedByTenth: number[];
   /** Milliseconds from the put to the answer of the acknowledgement, of messages acknowledged within the phase. */
@@ -32,8 +32,8 @@ export interface Consumed {
 
 export interface Consumers {
   /**
-   * Empties the mailbox with at least {@link finishers} consumers. Each ends once a claim finds nothing, or if no message was
-   * acknowledged for `patienceMs`. The phase began and ended at these times.
+   * Empties the mailbox with at least {@link finishers} consumers. Each ends when a claim finds nothing, or when no message was
+   * acknowledged for `patienceMs`. `startedAtMs` and `endedAtMs` are the beginning and the end of the phase.
    */
   finish(phase: {
     startedAtMs: number;
@@ -46,7 +46,7 @@ export interface Consumers {
 /** Consumers that empty the mailbox at the end, because one alone would take minutes for a large backlog. */
 const finishers = 32;
 
-/** Consumers that claim one message and acknowledge it, in a closed loop, each on a connection of its own. */
+/** Starts consumers, each of which claims one message and acknowledges it, in a closed loop on a connection of its own. */
 export function startConsumers(options: ConsumersOptions): Consumers {
   const find = createIdFinder(options.run);
   const { host, port, isSecure } = addressOf(options.baseUrl);

@@ -2,19 +2,19 @@ import { cpuUsage } from "node:process";
 import { type Figure, whole } from "../figures.ts";
 import { useOf, type WatchedUse } from "./watched.ts";
 
-/** The cost of a phase. */
+/** The resources that a phase used. */
 export interface Measured {
-  /** Or messages that were acknowledged. */
+  /** Number of deliveries, or of acknowledged messages. */
   deliveries: number;
-  /** Undefined if no processes are watched. */
+  /** Use by the watched processes; undefined if none are watched. */
   service?: { before: WatchedUse; after: WatchedUse };
   /** Processor seconds of client, receiver and this process. */
   ownSeconds: number;
 }
 
 /**
- * Does the work, which resolves with the number of deliveries, and reads the use of both sides before and after. The own side is
- * this process with its `parts`.
+ * Runs `work`, which resolves with the number of deliveries, and reads the resource use before and after it: of the watched
+ * processes, and of the benchmark, which is this process and its `parts`.
  */
 export async function watch(
   watched: readonly string[],
@@ -38,7 +38,7 @@ export async function watch(
 
 const plural = { delivery: "deliveries", message: "messages" };
 
-/** The figures of a phase; none without watched processes. */
+/** The figures of a phase; empty without watched processes. */
 export function costFigures(
   when: string,
   { deliveries, service, ownSeconds }: Measured,

@@ -2,12 +2,12 @@ import { monotonicMs } from "../load.ts";
 
 /*
  * The id of an event: the run, the event's number and the time of sending in microseconds of the machine's monotonic clock,
- * each of a fixed length, so that a request can be written by replacing digits. The programs in `native` know it too.
+ * each of a fixed length, so that a request can be written by replacing digits. The programs in `native` use the same format.
  */
 export const numberDigits = 8;
 export const timeDigits = 14;
 
-/** The part of the id that all events of a run have. */
+/** The beginning of the ids of all events of a run. */
 export function runOf(run: string): string {
   return `${run}-`;
 }
@@ -26,7 +26,7 @@ export function createIdFinder(run: string) {
   };
 }
 
-/** The clock of {@link monotonicMs}, at the cost of `performance.now()`. */
+/** A clock with the time of {@link monotonicMs} that costs no more than `performance.now()`. */
 export function createClock(): () => number {
   const offsetMs = monotonicMs() - performance.now();
   return () => performance.now() + offsetMs;

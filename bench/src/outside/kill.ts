@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { pidsOf } from "./watched.ts";
 
-/** A kill amid the measurement. */
+/** Kills the service during the measurement and starts it again. */
 export interface Kill {
   afterMs: number;
-  /** Process ids, or `:PORT` each. */
+  /** Each is a process id or `:PORT`. */
   processes: readonly string[];
-  /** A command of the shell that starts the service again. */
+  /** Shell command that starts the service again. */
   restart: string;
 }
 

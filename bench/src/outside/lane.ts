@@ -16,7 +16,7 @@ export interface LaneOptions {
   write: RequestWriter;
   /** The status is 0 if the connection was lost before the answer. */
   onAnswer: (number: number, status: number) => void;
-  /** Called when a call may be sent again. */
+  /** Called when the connection can take the next call. */
   onFree: (lane: Lane) => void;
 }
 

@@ -6,7 +6,7 @@ import { outsideOptions } from "./commandLine.ts";
 import { runTraffic, trafficFigures, type Traffic } from "./mailboxTraffic.ts";
 
 interface Behaviour {
-  /** The number of the first message's claims, whose acknowledgements all succeed. */
+  /** How often the first message is handed out; each of its acknowledgements succeeds. */
   claimsOfFirst?: number;
 }
 
@@ -62,12 +62,12 @@ test("each message is put, claimed and acknowledged once", async () => {
   expect(trafficFigures("both", measured).every(({ isMet }) => isMet !== false)).toBe(true);
 });
 
-test("a message that is acknowledged twice is told", async () => {
+test("a message that is acknowledged twice is reported", async () => {
   const measured = await traffic({ claimsOfFirst: 2 });
   expect(measured).toMatchObject({ missing: 0, doubled: 1 });
   expect(trafficFigures("both", measured).some(({ isMet }) => isMet === false)).toBe(true);
 });
 
-test("a message that is never handed out is told", async () => {
+test("a message that is never handed out is reported as missing", async () => {
   expect(await traffic({ claimsOfFirst: 0 })).toMatchObject({ missing: 1, doubled: 0 });
 });

@@ -12,13 +12,13 @@ import type { Published } from "./tally.ts";
 export interface TrafficOptions {
   baseUrl: string;
   mailboxId: string;
-  /** `name: value` each. */
+  /** Each is `name: value`. */
   headers: readonly string[];
   producers: number;
   consumers: number;
   durationMs: number;
   dataBytes: number;
-  /** At the end messages count as lost if none was acknowledged for this time. */
+  /** At the end, missing messages count as lost when no message was acknowledged for this time. */
   patienceMs: number;
   isInNode: boolean;
 }
@@ -32,14 +32,16 @@ export interface Traffic {
   p99: number;
   /** Messages put and not acknowledged, at each quarter of the time. */
   backlog: number[];
-  /** Messages that were put and never acknowledged, acknowledged twice, and calls that failed. */
+  /** Messages that were put and never acknowledged. */
   missing: number;
+  /** Messages that were acknowledged twice. */
   doubled: number;
+  /** Calls that failed. */
   failed: number;
   cost: Measured;
 }
 
-/** Runs the traffic. With `watched` processes it reads their use, too. */
+/** Runs the traffic and reads the resource use of the `watched` processes. */
 export async function runTraffic(options: TrafficOptions, watched: readonly string[] = []): Promise<Traffic> {
   const { baseUrl, mailboxId, headers, durationMs, patienceMs } = options;
   const run = `bench${randomBytes(4).toString("hex")}`;
@@ -107,7 +109,7 @@ export async function mailboxTrafficFigures(
   ];
 }
 
-/** The figures of the traffic; `name` says how many producers and consumers. */
+/** The figures of the traffic; `name` tells the numbers of producers and consumers. */
 export function trafficFigures(name: string, traffic: Traffic): Figure[] {
   const { putsPerSecond, throughPerSecond, p50, p99, backlog, missing, doubled, failed } = traffic;
   return [

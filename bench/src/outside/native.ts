@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { endWithThis, removeWithThis } from "../processes.ts";
 
-/** A compiled program of this folder; its standard output has records of a fixed length. */
+/** A C program in `native`, which writes records of a fixed length to its standard output. */
 export type NativeName = "publish" | "receive";
 
 const run = promisify(execFile);

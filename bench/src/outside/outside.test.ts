@@ -11,27 +11,28 @@ import { outsideFigures, type OutsideOptions } from "./outside.ts";
 import { pidsOf } from "./watched.ts";
 import { freePort } from "../../../server/test/support/freePort.ts";
 
-/** Without a compiler there is one kind of client and receiver. */
+/** Client and receiver run in Node, and also as compiled programs if there is a C compiler. */
 const places: [where: string, args: string[]][] = [["in Node", ["--in-node"]]];
 if (await hasCompiler()) places.push(["compiled", []]);
 
 interface Behaviour {
-  /** How often an event is delivered on each path, the first event's number apart. */
+  /** How often an event is delivered on each path. */
   copies?: number;
+  /** How often the first event is delivered on each path. */
   copiesOfFirst?: number;
   paths?: string[];
-  /** Whether events are missing in the end, which is waited for; otherwise the measurement ends with the last of them. */
+  /** Whether events stay missing, so that the measurement waits for `patienceMs`; otherwise it ends with the last event. */
   isLossy?: boolean;
 }
 
-/** A service that wraps each event and delivers it. */
+/** Starts a service that wraps each event and delivers it. */
 async function startService(receiver: string, behaviour: Behaviour): Promise<string> {
   const { copies = 1, copiesOfFirst = copies, paths = ["/a"] } = behaviour;
   let events = 0;
   const server = createServer((request, response) => {
     void buffer(request)
       .then(async (body) => {
-        // So that a second, which a busy machine needs to begin, is no load.
+        // Limits the number of events in a phase, which takes a second because a busy machine needs that long to begin.
         await delay(20);
         response.writeHead(202).end();
         const delivery = JSON.stringify({ wrapped: body.toString() });
@@ -105,13 +106,13 @@ describe.each(places)("client and receiver %s", (_where, args) => {
     expect(figures["memory at the end, saturated"]).toMatch(/^[1-9][\d,]* MB$/);
   });
 
-  test("tell of an event that was accepted and never delivered", async () => {
+  test("report an event that was accepted and never delivered", async () => {
     expect((await measure({ copiesOfFirst: 0, isLossy: true }))["accepted and not delivered"]).toBe(
       "1 MISSED",
     );
   });
 
-  test("tell of an event that was delivered twice", async () => {
+  test("report an event that was delivered twice", async () => {
     const figures = await measure({ copiesOfFirst: 2 });
     expect(figures["delivered more than once"]).toBe("1");
     expect(figures["accepted and not delivered"]).toBe("0");
@@ -123,12 +124,12 @@ describe.each(places)("client and receiver %s", (_where, args) => {
     expect(figures["delivered more than once"]).toBe("0");
   });
 
-  test("miss the deliveries on a path that gets none", async () => {
+  test("report deliveries as missing on a path that gets none", async () => {
     const figures = await measure({ paths: ["/a", "/b"], isLossy: true }, "--fan-out", "3");
     expect(figures["accepted and not delivered"]).toMatch(/^[1-9][\d,]* MISSED$/);
   });
 
-  test("load a neighbour that hangs", async () => {
+  test("post events of a neighbour that hangs", async () => {
     const figures = await measure({}, "--neighbour-path", "/neighbour", "--neighbour-events", "3");
     expect(figures["events of the neighbour accepted"]).toMatch(/^[1-3]$/);
     expect(figures["its requests that hang"]).toBe(figures["events of the neighbour accepted"]);
@@ -148,7 +149,7 @@ http.createServer((request, response) => {
   });
 }).listen(port, "127.0.0.1", () => console.log("listening"));`;
 
-test("kills the service and starts it again amid the calls", async () => {
+test("kills the service and starts it again during the calls", async () => {
   const [port, servicePort] = [await freePort(), await freePort()];
   const args = ["-e", relay, String(servicePort), `http://127.0.0.1:${port}/`];
   const service = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });

@@ -15,7 +15,7 @@ import type { Published } from "./tally.ts";
 /** The options of `npm run bench:outside`. */
 export interface OutsideOptions {
   call: PublishCall;
-  /** The receiver's address, to which a destination of the service leads. */
+  /** The address at which the receiver listens; a destination of the service posts to it. */
   receiver: { host: string; port: number };
   connections: number;
   /** The length of each phase. */
@@ -26,11 +26,11 @@ export interface OutsideOptions {
   dataBytes: number;
   /** If nothing arrives for this time, missing events count as lost. */
   patienceMs: number;
-  /** Paths of the receiver on which each event has to arrive. */
+  /** Number of the receiver's paths on which each event has to arrive. */
   fanOut: number;
   /** Processes whose processor time, memory and writes are measured: ids, or `:PORT`. */
   watch: readonly string[];
-  /** Another call, whose destination leads to `/hang` at the receiver. */
+  /** Another call, whose destination is `/hang` at the receiver. */
   neighbour?: { call: PublishCall; events: number };
   kill?: Kill;
   /** Whether client and receiver run in Node even where there is a C compiler. */
@@ -45,9 +45,9 @@ interface Stage {
 }
 
 /**
- * Measures any service that accepts events over HTTP and posts them on: first in a closed loop, then at a fixed rate for the
- * latency, then beside a neighbour that hangs; or at the fixed rate while it is killed. Client and receiver are processes
- * of their own. Events are recognized by an id in the payload.
+ * Measures any service that accepts events over HTTP and posts them to a destination: first in a closed loop, then the latency at
+ * a fixed rate, then the latency beside a neighbour that hangs. With `kill`, measures only at the fixed rate, while the service
+ * is killed. Client and receiver are separate processes. Events are recognized by an id in the payload.
  */
 export async function outsideFigures(options: OutsideOptions): Promise<Figure[]> {
   const isNative = !options.isInNode && (await hasCompiler());
@@ -114,7 +114,7 @@ async function saturated(stage: Stage): Promise<Figure[]> {
   ];
 }
 
-/** Latency at the fixed rate; `when` is added to the figure's name. */
+/** Measures the latency at the fixed rate; `when` is added to the figure's name. */
 async function paced(stage: Stage, when: string): Promise<Figure[]> {
   const { durationMs, rate } = stage.options;
   let latency!: LoadResult;
@@ -133,7 +133,7 @@ async function paced(stage: Stage, when: string): Promise<Figure[]> {
   ];
 }
 
-/** The latency again, while events of a neighbour are stuck at a destination that never answers. */
+/** Measures the latency again, while events of a neighbour are stuck at a destination that never answers. */
 async function besideNeighbour(stage: Stage, isNative: boolean): Promise<Figure[]> {
   const { neighbour } = stage.options;
   if (neighbour === undefined) return [];
@@ -196,7 +196,7 @@ function missing({ receiver, published, options }: Stage): Promise<number> {
   return receiver.ask({ type: "missing", accepted, paths: options.fanOut });
 }
 
-/** Waits until all accepted events have arrived, or nothing arrives for the patience. */
+/** Waits until all accepted events have arrived, or none has arrived for `patienceMs`. */
 async function untilArrived(stage: Stage): Promise<ArrivalCounts> {
   let last = await counts(stage);
   let changedAt = performance.now();

@@ -2,22 +2,22 @@ import { clock, type Lane } from "./lane.ts";
 
 export interface PacingOptions {
   lanes: readonly Lane[];
-  /** Calls per second; nothing is sent without one. */
+  /** Calls per second; when undefined, nothing is sent. */
   rate: number | undefined;
   startsAtMs: number;
   /** The number of the next event; undefined when the phase is over. */
   take: () => number | undefined;
-  /** Told of an event that could not be sent, because no connection is open. */
+  /** Called with the number of an event that could not be sent, because no connection is open. */
   unsent: (number: number) => void;
 }
 
-/** A timer's own delay does not count as waiting. */
+/** A call up to this late counts as sent on time, because timers are late by that much. */
 const timerSlackMs = 2;
 const idleMs = 5;
 
 /**
- * Sends each call at its due time on the next free connection. A call that is late, because all are busy, counts its latency from
- * the due time, so that a stall shows in every call that it delayed.
+ * Sends each call at its due time on the next free connection. A call that is late because all connections are busy counts its
+ * latency from the due time, so that a stall shows in every call that it delayed.
  */
 export function createPacing({ lanes, rate, startsAtMs, take, unsent }: PacingOptions) {
   let dueAtMs = startsAtMs;

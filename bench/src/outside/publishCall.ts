@@ -4,19 +4,19 @@ import { eventId, numberDigits, runOf, timeDigits } from "./eventId.ts";
 export interface PublishCall {
   url: string;
   method: string;
-  /** `name: value` each. */
+  /** Each is `name: value`. */
   headers: readonly string[];
   /** A template with `{{id}}`, `{{data}}`, `{{uuid}}` and `{{now}}`. */
   body: string;
 }
 
-/** Writes the bytes of the call for an event; `sentAtMs` is of the machine's monotonic clock. */
+/** Returns the bytes of the call for an event; `sentAtMs` is in milliseconds of the machine's monotonic clock. */
 export type RequestWriter = (number: number, sentAtMs: number) => Buffer;
 
-/** A request of which other events' requests differ in digits alone. */
+/** A request that differs from the requests of other events only in digits. */
 export interface RequestTemplate {
   bytes: Buffer;
-  /** Where the number of the event begins, which the time of sending follows: see {@link eventId}. */
+  /** Offsets at which the event's number begins; the time of sending follows it, see {@link eventId}. */
   digitsAt: number[];
 }
 

@@ -13,17 +13,17 @@ export interface PublisherOptions {
   connections: number;
   /** The length of `{{data}}`. */
   dataBytes: number;
-  /** Whether a compiled program does what it can. */
+  /** Whether to use the compiled program for calls that it can make. */
   isNative: boolean;
 }
 
 export interface Publisher {
-  /** Compiles what has to be compiled. */
+  /** Compiles the program if `isNative` is set. */
   start(): Promise<void>;
   publish(phase: Phase): Promise<Published>;
 }
 
-/** A phase: a closed loop, or with a rate each call at its due time. Ends after the duration or `events` calls. */
+/** A closed loop or, with a rate, calls at their due times. Ends after the duration or after `events` calls. */
 export interface Phase {
   durationMs: number;
   /** Calls per second. */
@@ -32,7 +32,7 @@ export interface Phase {
 }
 
 const answerPatienceMs = 30_000;
-/** Connections are opened for so long before the first call is due. */
+/** Time for opening the connections before the first call is due. */
 const openingMs = 50;
 
 /** Publishes numbered events. */

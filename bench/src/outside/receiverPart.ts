@@ -8,9 +8,9 @@ import { createClock, createIdFinder } from "./eventId.ts";
 import { compileNative, readRecords, startNative } from "./native.ts";
 
 /*
- * The receiver: answers 200 at once, except on paths that begin with `/hang`, which it never answers. It stands for other
- * machines and shares the processors with what is measured, so a compiled program does the work where there is a
- * compiler; otherwise it speaks HTTP/1.1 on plain sockets itself.
+ * The receiver: answers 200 at once, except on paths that begin with `/hang`, which it never answers. In practice receivers are
+ * other machines, but here it shares the processors with the measured service. So a compiled program does the work if there is
+ * a C compiler; otherwise this process speaks HTTP/1.1 on plain sockets.
  */
 export interface ReceiverArgs {
   run: string;

@@ -3,11 +3,11 @@ import type { NumberSet } from "../numberSet.ts";
 import { createTenths } from "../tenths.ts";
 
 export interface Published {
-  /** Answered 2xx. */
+  /** Calls that were answered with a status of the class 2xx. */
   accepted: number;
-  /** Other answers. */
+  /** Calls with another answer. */
   refused: number;
-  /** Calls whose connection was lost or could not be opened, or that had no answer when the patience was over. */
+  /** Calls whose connection was lost or could not be opened, or that had no answer within the time limit. */
   unanswered: number;
   /** From the start to the end of the phase, or to the last accepted call if that was later. */
   seconds: number;
@@ -20,7 +20,7 @@ export interface Published {
   acceptedByTenth: number[];
 }
 
-/** Counts answers; times are of the machine's monotonic clock. */
+/** Counts answers; times are milliseconds of the machine's monotonic clock. */
 export interface Tally {
   startedAtMs: number;
   /** The status is 0 for a call without an answer. */

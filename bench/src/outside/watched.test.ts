@@ -14,7 +14,7 @@ test("finds the process that listens on a port", async () => {
   await expect(pidsOf(`:${port}`)).rejects.toThrow(`no process listens on port ${port}`);
 });
 
-test("counts the processor time of children, also when they have ended", async () => {
+test("counts the processor time of children, including those that have ended", async () => {
   const burn = 'while (process.cpuUsage().user < 300_000); console.log("done")';
   const parent = `const { execFileSync, spawn } = require("node:child_process");
     execFileSync(process.execPath, ["-e", ${JSON.stringify(burn)}]);
@@ -30,7 +30,7 @@ test("counts the processor time of children, also when they have ended", async (
   expect(memoryBytes).toBeGreaterThan(10_000_000);
 });
 
-test("says that a process is gone, and that a name means none", async () => {
+test("refuses the id of a process that is gone, and a name that is no id or port", async () => {
   await expect(useOf(["4194999"])).rejects.toThrow("there is no process 4194999");
   await expect(pidsOf("postgres")).rejects.toThrow("neither a process id nor a port");
 });

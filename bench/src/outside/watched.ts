@@ -5,14 +5,14 @@ import { ticksPerSecond, treeOf } from "../processTable.ts";
 export interface WatchedUse {
   /** Processor time, ended children included. */
   seconds: number;
-  /** Bytes that were passed to a disk; undefined where /proc does not show it. */
+  /** Bytes written to a disk; undefined where /proc does not show it. */
   writtenBytes: number | undefined;
-  /** Proportional set size now; undefined where /proc does not show it. */
+  /** Current proportional set size; undefined where /proc does not show it. */
   memoryBytes: number | undefined;
 }
 
 /**
- * Reads the use of processes, each named by its id or by `:PORT` for those that listen there.
+ * Reads the resource use of processes. A name is a process id, or `:PORT` for the processes that listen on that port.
  * @throws when no process has the id or listens on the port.
  */
 export async function useOf(names: readonly string[]): Promise<WatchedUse> {
@@ -32,7 +32,7 @@ export async function useOf(names: readonly string[]): Promise<WatchedUse> {
   };
 }
 
-/** The sum of what could be read; undefined if nothing could be. */
+/** The sum of the known values; undefined if none is known. */
 function sum(values: (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? undefined : known.reduce((total, value) => total + value, 0);
@@ -44,7 +44,7 @@ async function valueOf(file: string, pattern: RegExp): Promise<number | undefine
   return found === undefined ? undefined : Number(found);
 }
 
-/** The ids of the processes that a name means. */
+/** The ids of the processes that a name (a process id or `:PORT`) stands for. */
 export async function pidsOf(name: string): Promise<string[]> {
   const port = /^:(\d{1,5})$/.exec(name)?.[1];
   if (port === undefined) {

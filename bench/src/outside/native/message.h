@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A connection with the bytes that were read and not yet used. */
+/* A connection with the bytes that were read from it and not yet processed. */
 struct connection {
   int fd;
-  int number; /* the event on its way, for the client */
+  int number; /* in the client: the event whose answer is awaited, or -1 */
   size_t have, room;
   char *bytes;
 };
@@ -35,7 +35,7 @@ static void send_at_once(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* Reads what is there; 0 when the other side has closed the connection. */
+/* Reads the bytes that have arrived; returns 0 if the connection is closed or broken. */
 static int read_more(struct connection *from) {
   if (from->room - from->have < 4096) {
     from->room = from->room ? from->room * 2 : 16384;
@@ -48,7 +48,7 @@ static int read_more(struct connection *from) {
   return 1;
 }
 
-/* The length of the first message, or 0 while it is not complete. `body` is where its body starts. */
+/* Returns the length of the first message, or 0 while it is incomplete. Sets `body` to the offset of its body. */
 static size_t message_length(const struct connection *from, size_t *body) {
   const char *end = memmem(from->bytes, from->have, "\r\n\r\n", 4);
   if (!end) return 0;
@@ -61,22 +61,23 @@ static size_t message_length(const struct connection *from, size_t *body) {
   }
   *body = end + 4 - from->bytes;
   if (chunked) {
-    /* From the end of the head: the body may have no chunk but the last. */
+    /* Searches from the end of the head on, because the body may consist of the last chunk alone. */
     const char *last = memmem(end + 2, from->bytes + from->have - end - 2, "\r\n0\r\n\r\n", 7);
     return last ? last + 7 - from->bytes : 0;
   }
   return *body + length <= from->have ? *body + length : 0;
 }
 
-/* Forgets a message that was used. */
+/* Removes a processed message from the buffer. */
 static void drop(struct connection *from, size_t length) {
   from->have -= length;
   if (from->have) memmove(from->bytes, from->bytes + length, from->have);
 }
 
 /*
- * Interrupt moderation, as network cards have it: while more than 2,000 messages per second arrive, the program sleeps before it
- * polls again, so that one poll finds many sockets ready and a message costs less processor time. At low rates nothing waits.
+ * Works like the interrupt moderation of network cards: while more than 2,000 messages per second arrive, the program sleeps
+ * before it polls again, so that one poll finds many sockets ready and a message costs less processor time. At low rates it does
+ * not sleep.
  */
 enum { window_ms = 20, busy_messages = 40, sleep_us = 250 };
 

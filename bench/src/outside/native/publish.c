@@ -1,7 +1,8 @@
 /*
- * publish HOST PORT CONNECTIONS MILLISECONDS EVENTS FIRST_NUMBER DIGITS_AT...: posts the request on its standard input in a closed
- * loop on each connection, until the time is over or so many events were sent. At each DIGITS_AT of the request it writes the
- * event's number and the time. Writes a record for each answer; the status is 0 if the connection was lost.
+ * publish HOST PORT CONNECTIONS MILLISECONDS EVENTS FIRST_NUMBER DIGITS_AT...: reads a request from its standard input and posts
+ * it in a closed loop on each connection, until MILLISECONDS have passed or EVENTS events were sent. Writes the event's number
+ * and the time at each offset DIGITS_AT of the request, and a record of each answer to its standard output; the status is 0 if the
+ * connection was lost.
  */
 #include "message.h"
 #include <signal.h>
@@ -41,7 +42,7 @@ static void send_next(struct connection *to) {
     write_digits(request + places[n] + number_digits + 1, time_digits, now_us);
   }
   pending++;
-  /* Blocking: one request is less than a socket's buffer, and a failure shows when the answer is read. */
+  /* A blocking write: a request is smaller than the socket's buffer, and a failure shows when the answer is read. */
   if (write(to->fd, request, request_length) < 0) return;
 }
 

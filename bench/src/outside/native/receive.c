@@ -1,14 +1,15 @@
 /*
- * receive HOST PORT RUN: answers each request with 200, except on paths that begin with /hang, which it never answers. Writes a
- * record for each request with an event of the run, wherever the id is in the body; the first record says that it listens.
+ * receive HOST PORT RUN: answers each request with 200, except on paths that begin with /hang, which it never answers. Writes to
+ * its standard output first a record that says it listens, then a record of each request on /hang, and of each request whose body
+ * contains the id of an event of the run.
  */
 #include "message.h"
 #include <stdint.h>
 #include <signal.h>
 
 struct record {
-  uint32_t path; /* a hash */
-  int32_t number; /* or one of the two below */
+  uint32_t path; /* a hash of the path */
+  int32_t number; /* the number of the event, or one of the two values below */
   double sent_ms, arrived_ms;
 };
 enum { listening = -2, hanging = -1 };
