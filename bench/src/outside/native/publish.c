@@ -1,8 +1,8 @@
 /*
  * publish HOST PORT CONNECTIONS MILLISECONDS EVENTS FIRST_NUMBER DIGITS_AT...: reads a request from its standard input and posts
  * it in a closed loop on each connection, until MILLISECONDS have passed or EVENTS events were sent. Writes the event's number
- * and the time at each offset DIGITS_AT of the request, and a record of each answer to its standard output; the status is 0 if the
- * connection was lost.
+ * and the time at each offset DIGITS_AT of the request, and a record of each answer to its standard output; the status is 0 if
+ * the connection was lost.
  */
 #include "message.h"
 #include <signal.h>
