@@ -3,9 +3,9 @@ import type { Session } from "./session.ts";
 
 /** An option of a command, as `--help` and completion show it. */
 export interface Option extends Pick<ParseArgsOptionDescriptor, "type" | "multiple"> {
-  /** The placeholder of its value in the help. */
+  /** Placeholder of the value in the help. */
   value?: string;
-  /** The values there are, where they are few. */
+  /** All valid values, if they are few. */
   choices?: readonly string[];
   help: string;
 }
@@ -28,22 +28,22 @@ export interface Input {
 export interface Command {
   name: string;
   summary: string;
-  /** The words it takes, such as `<target> <file>`; a word in brackets may be left out, the last may be repeated with `…`. */
+  /** The arguments, such as `<target> <file>`. Square brackets mark an optional one, `…` a last one that may be repeated. */
   words?: string;
-  /** Suggestions for its arguments, for completion. */
+  /** Completions of the arguments. */
   wordChoices?: readonly string[];
-  /** Notes for its help. */
+  /** Further text of the help. */
   details?: string;
   options?: Options;
   commands?: readonly Command[];
-  /** It talks to no service, and so takes no credential. */
+  /** Whether the command calls no service, so that it has no options for a connection. */
   isLocal?: boolean;
-  /** Its words and options are not read: it only says where it can be run. */
+  /** Whether the command belongs to another package: `run` only says which, whatever the arguments are. */
   isElsewhere?: boolean;
   run?(session: Session, input: Input): Promise<void>;
 }
 
-/** Options of every command that talks to a service. */
+/** Options of every command that calls a service. */
 export const connectionOptions: Options = {
   server: {
     type: "string",

@@ -18,7 +18,7 @@ import { statsCommand } from "./commands/stats.ts";
 import { serviceCommands } from "./serviceCommands.ts";
 import { version } from "./version.ts";
 
-/** All that `postrider` can do, as a tree. */
+/** The tree of all commands. */
 export const commands: Command = {
   name: "postrider",
   summary: `event intake and delivery, ${version}`,

@@ -5,7 +5,7 @@ export const exitCodes = { done: 0, failed: 1, usage: 2, credential: 3, notFound
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Why a command ends without its work; the message is for a person. */
+/** The failure of a command, with its exit code; the message is printed for the user. */
 export class CommandError extends Error {
   readonly exitCode: ExitCode;
 
@@ -15,14 +15,14 @@ export class CommandError extends Error {
   }
 }
 
-/** The words make no command; the message says what is wrong with them. */
+/** The command line is wrong, such as an unknown command or a missing argument; the message says what is wrong. */
 export class UsageError extends CommandError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, exitCodes.usage, options);
   }
 }
 
-/** The end that a failure stands for. */
+/** The exit code for an error. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandError) return error.exitCode;
   if (!(error instanceof PostriderError)) return exitCodes.failed;
@@ -42,7 +42,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   }
 }
 
-/** The innermost reason of a failure: fetch itself says only that it failed. */
+/** The message of an error's innermost cause, with its code: the error of `fetch` itself says only that the call failed. */
 export function reasonOf(error: unknown): string {
   let innermost = error;
   while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;

@@ -43,7 +43,7 @@ export async function main(args: readonly string[], around: Surroundings): Promi
 const keyInArguments =
   "an API key does not belong among the arguments, which other users of this machine can read: set POSTRIDER_KEY, or give it with --key-stdin";
 
-/** `help target` is `target --help`. */
+/** Finds the command that the arguments name. `help target` is read as `target --help`. */
 function read(args: readonly string[]): { found: Found; isHelp: boolean } {
   const isVersion = args[0] === "--version";
   const isHelp = args[0] === "help" || asksForHelp(args);
@@ -51,7 +51,7 @@ function read(args: readonly string[]): { found: Found; isHelp: boolean } {
   return { found: findCommand(commands, words), isHelp };
 }
 
-/** Whether a word is left where only commands can follow. */
+/** Whether the next argument is not the name of a command, though only a command can follow. */
 function isUnknown({ command, args }: Found): boolean {
   return command.run === undefined && args[0] !== undefined && !args[0].startsWith("-");
 }
@@ -93,7 +93,7 @@ function sessionOf(input: Input, out: Output, around: Surroundings): Session {
   };
 }
 
-/** The error, with the network's reason when a service did not answer. */
+/** The message for an error; if the service did not answer, with the network's error and advice. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof PostriderError) || error.status !== 0) return error.message;

@@ -1,17 +1,17 @@
-/** Where a command writes: data on one side, what is only said to a person on the other. */
+/** The output of a command: data goes to standard output, messages for the user go to standard error. */
 export interface Output {
   readonly isJson: boolean;
-  /** One document: as a line of JSON, or as lines of `name  value`. */
+  /** Prints one document: as a line of JSON, or as lines of `name  value`. */
   one: (value: object) => void;
-  /** A list: as one line of JSON each, or as a table with these columns of the rows. */
+  /** Prints a list: as one line of JSON for each row, or as a table with these columns. */
   list: (rows: readonly object[], columns: readonly string[]) => void;
-  /** One of many that come by and by: as a line of JSON, or as the text. */
+  /** Prints one entry of a list that grows while the command runs: as a line of JSON, or as the text. */
   line: (value: object, text: string) => void;
-  /** Data as it is. */
+  /** Prints data unchanged. */
   raw: (bytes: Uint8Array | string) => void;
-  /** Something for a person, beside the data. */
+  /** Prints a message for the user to standard error. */
   say: (text: string) => void;
-  /** The text in a colour, where colours are shown on the side of data. */
+  /** Returns the text in a colour, or unchanged if standard output shows no colours. */
   paint: (colour: Colour, text: string) => string;
 }
 
@@ -54,7 +54,7 @@ export function createOutput(
 
 type Shown = object | string | number | boolean | null | undefined;
 
-/** Text of others on one line, without what would steer a terminal. */
+/** A value from the service as text of one line; characters that would control the terminal are escaped. */
 export function plain(value: Shown): string {
   if (value === undefined || value === null) return "-";
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -63,10 +63,10 @@ export function plain(value: Shown): string {
   });
 }
 
-/** Fields that hold Unix seconds. */
+/** Names of fields that contain Unix seconds. */
 const momentName = /_(?:at|since|until)$/;
 
-/** A moment as people read it. */
+/** Formats a time as UTC, such as `2026-11-22 10:00:00Z`. */
 export function moment(unixSeconds: number): string {
   return new Date(unixSeconds * 1000)
     .toISOString()
@@ -101,7 +101,7 @@ function asTable(rows: readonly Record<string, unknown>[], columns: readonly str
     .join("");
 }
 
-/** The length of the longest. A call cannot have as many arguments as a list may have rows. */
+/** Length of the longest text. `Math.max(...lengths)` would fail for long lists, because the number of arguments is limited. */
 function longestOf(texts: readonly string[]): number {
   return texts.reduce((longest, { length }) => Math.max(longest, length), 0);
 }

@@ -5,9 +5,9 @@ import { CommandError, exitCodes, UsageError } from "./exitCodes.ts";
 import type { Session } from "./session.ts";
 
 /**
- * Refuses to read the standard input twice.
+ * Checks that the standard input is not read twice.
  * @param files as the command line names them; `-` is the standard input.
- * @throws {UsageError} when it is named twice, or once beside `--key-stdin`.
+ * @throws {UsageError} when several files are `-`, or one is and `--key-stdin` is given.
  */
 export function checkStandardInput(input: Input, files: readonly (string | undefined)[], what: string): void {
   const uses = files.filter((file) => file === "-").length;
@@ -29,7 +29,7 @@ export async function readGiven(stdin: Session["stdin"], file: string, what: str
   }
 }
 
-/** The same, parsed. @throws {UsageError} when it is no JSON, or has a number that would be sent as another. */
+/** Reads and parses a JSON file. @throws {UsageError} when it is not JSON, or contains a number that JavaScript would change. */
 export async function readGivenJson(stdin: Session["stdin"], file: string, what: string): Promise<unknown> {
   const bytes = await readGiven(stdin, file, what);
   let value: unknown;
@@ -43,10 +43,10 @@ export async function readGivenJson(stdin: Session["stdin"], file: string, what:
   throw new UsageError(`${what}${path} is a number too large to keep: give it as a string`);
 }
 
-/** Values whose numbers are compared as doubles, so that they may be rounded. */
+/** Names of values whose numbers the service only compares as doubles, so that rounding does no harm. */
 const compared = ["the filter", "the sample", "the schema"];
 
-/** The path of the first number that is printed as another than was read: `.a.0`. */
+/** The path of the first number that parsing has changed, such as `.a.0`. */
 function pathOfChanged(value: unknown, isChanged: (value: number) => boolean, path = ""): string | undefined {
   if (typeof value === "number") return isChanged(value) ? path : undefined;
   if (typeof value !== "object" || value === null) return undefined;
@@ -57,19 +57,19 @@ function pathOfChanged(value: unknown, isChanged: (value: number) => boolean, pa
   return undefined;
 }
 
-/** 1e400, which would be printed as null. */
+/** Whether a number has overflowed, such as 1e400; `JSON.stringify` would print null. */
 function isInfinite(value: number): boolean {
   return !Number.isFinite(value);
 }
 
-/** Whether a whole number may have been rounded: beyond 2^53 only one of up to 15 digits was surely read as itself. */
+/** Whether parsing may have rounded a number: beyond 2^53, only numbers of up to 15 digits are certain to be exact. */
 function isImprecise(value: number): boolean {
   if (isInfinite(value)) return true;
   const digits = value.toExponential().replace(/^-|e.*$|\./g, "");
   return Math.abs(value) > Number.MAX_SAFE_INTEGER && digits.length > 15;
 }
 
-/** The same, which has to be an object. @throws {UsageError} */
+/** Reads and parses a JSON object, like {@link readGivenJson}. @throws {UsageError} also when the value is not an object. */
 export async function readGivenObject(
   stdin: Session["stdin"],
   file: string,

@@ -2,14 +2,14 @@ import { parseArgs } from "node:util";
 import { type Command, type Input, optionsOf } from "./command.ts";
 import { UsageError } from "./exitCodes.ts";
 
-/** A command, the way to it, and what is left of the words. */
+/** A command, the names that lead to it, and the remaining arguments. */
 export interface Found {
   command: Command;
   path: readonly string[];
   args: readonly string[];
 }
 
-/** Goes down from `root` as far as the words name commands. */
+/** Descends from `root` as long as the next argument is the name of a subcommand. */
 export function findCommand(root: Command, args: readonly string[]): Found {
   let command = root;
   let depth = 0;
@@ -27,7 +27,7 @@ export function asksForHelp(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? undefined : end).some((word) => word === "--help" || word === "-h");
 }
 
-/** @throws {UsageError} for unknown options and for too few or too many words. */
+/** Parses a command's arguments. @throws {UsageError} for unknown options, and for too few or too many arguments. */
 export function readInput({ command, path, args }: Found): Input {
   const end = args.indexOf("--");
   const own = end === -1 ? args : args.slice(0, end);
@@ -71,7 +71,7 @@ function parse(command: Command, args: readonly string[]): Parsed {
     return { values, positionals };
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
-    // The text after the first sentence is advice for another case.
+    // Node's further sentences are advice that does not apply here.
     throw new UsageError((cause as Error).message.split(". ")[0]!, { cause });
   }
 }

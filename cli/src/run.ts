@@ -1,19 +1,19 @@
-/** The command as a process: its environment, its streams, its signals and its exit code. */
+/** Runs the command in this process: connects it to the environment, streams, signals and exit code. */
 import { constants } from "node:os";
 import { exitCodes } from "./exitCodes.ts";
 import { main } from "./main.ts";
 
 const stopping = new AbortController();
 let isListening = false;
-/** Exit codes above this name the signal that ended a process, as shells have it. */
+/** Added to a signal's number, this is the exit code of a process that the signal ended, as in shells. */
 const signalBase = 128;
 
-/** A signal that aborts at the first SIGINT or SIGTERM; the second one ends the process at once, and what it still runs. */
+/** Returns a signal that aborts at the first SIGINT or SIGTERM. The second one ends the process and its programs at once. */
 function untilStopped(): AbortSignal {
   if (!isListening) {
     isListening = true;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      // One listener for both: while a signal has none, it ends the process without the listeners of "exit".
+      // Both signals get a listener: a signal without one would end the process without calling the listeners of "exit".
       process.on(signal, () => {
         if (stopping.signal.aborted) process.exit(signalBase + constants.signals[signal]);
         stopping.abort(new Error("asked to end"));
@@ -24,14 +24,14 @@ function untilStopped(): AbortSignal {
 }
 
 process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-  // The reader of a pipe may have seen enough.
+  // The reader of the pipe, such as `head`, may have closed it, which is no failure.
   const isEnough = code === "EPIPE";
   if (!isEnough) process.stderr.write(`postrider: cannot write the output: ${message}\n`);
   // oxlint-disable-next-line unicorn/no-process-exit -- nothing is left to write to
   process.exit(isEnough ? exitCodes.done : exitCodes.failed);
 });
 
-// Without a place for messages, the exit code says what became of the command.
+// If standard error is closed, messages are lost, and only the exit code tells the result.
 process.stderr.on("error", () => undefined);
 
 process.exitCode = await main(process.argv.slice(2), {

@@ -66,8 +66,8 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
 ];
 
 /**
- * The commands of the machine that the service runs on, for the help and for completion. The package `postrider` runs
- * them itself, see its `bin/load.cjs`; who has only this package is told where they are.
+ * The operator's commands, for help and completion. The package `postrider` runs them itself (`server/bin/load.cjs`); in the
+ * package of the client commands, they fail with a message that names that package.
  */
 export const serviceCommands: readonly Command[] = described.map((command) =>
   Object.assign(command, { isLocal: true, isElsewhere: true, run: refuse(command.name) }),

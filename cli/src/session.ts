@@ -3,35 +3,35 @@ import { type Output, plain } from "./output.ts";
 import type { Connection } from "./profile/credential.ts";
 import type { SecretSource } from "./profile/readSecret.ts";
 
-/** The parts of a command's environment. */
+/** Everything but its arguments that a command needs: output, environment, standard input and the service. */
 export interface Session {
   out: Output;
   env: NodeJS.ProcessEnv;
   stdin: SecretSource;
-  /** The service, as the options, the environment and the profile say. */
+  /** Finds the service by the options, the environment and the profile. */
   connect: () => Promise<Service>;
-  /** Its address, which needs no credential. */
+  /** The service's address, for which no API key is needed. */
   url: () => string;
-  /** Aborts when somebody asks the command to end; the second time it ends at once. Only a command that asks is told. */
+  /** A signal that aborts at the first Ctrl-C; the second one ends the process. If never called, the first one ends it. */
   untilStopped: () => AbortSignal;
 }
 
 export interface Service {
   connection: Connection;
   client: Client;
-  /** The bytes of an item as they were accepted, which parsed and printed again are others. */
+  /** Reads an item's payload as it was accepted. Parsing and printing it again could change its bytes. */
   readPayloadText: (id: string) => Promise<string>;
-  /** The time by the service's clock, as its last answer said; this machine's clock may be minutes off. */
+  /** The present by the service's clock, computed from its last answer; this machine's clock may be minutes off. */
   nowMs: () => number;
 }
 
-/** Somebody waits for the answer, or for the word that there is none: about two seconds, or thirty when the service is silent. */
+/** A user waits: calls fail after about 2 s when connections are refused, and after 30 s when the service does not answer. */
 const patience = { maxAttempts: 4, retryBaseMs: 250, deadlineMs: 30_000 };
 
-/** How long a service may be silent until somebody is told that the command waits for it. */
+/** Time without an answer after which the user is told that the command waits for the service. */
 const silenceMs = 5_000;
 
-/** The service of a connection; the programs of this package use its public interface alone. */
+/** Opens a connection's service. The command uses only the service's public interface. */
 export function openService(connection: Connection, say: Output["say"]): Service {
   const { url: baseUrl, key: apiKey } = connection;
   const ask = askAloud(say);
@@ -51,11 +51,11 @@ export function openService(connection: Connection, say: Output["say"]): Service
   };
 }
 
-/** `fetch`, which says of a service that is silent that it waits for it. */
+/** Returns a `fetch` that prints a message when the service has not answered for {@link silenceMs}. */
 function askAloud(say: Output["say"]): typeof fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : input.toString();
-    // A claim may have been told to wait for messages.
+    // A claim may be a long poll, which waits for messages without an answer.
     const isLongPoll = url.endsWith("/claim");
     const timer = isLongPoll
       ? undefined
@@ -68,7 +68,7 @@ function askAloud(say: Output["say"]): typeof fetch {
   };
 }
 
-/** Gives the text of a good answer as a JSON string, because the client parses what it gets. */
+/** Returns a `fetch` that turns the body of a successful answer into a JSON string, because the client parses every body. */
 function asText(ask: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await ask(input, init);

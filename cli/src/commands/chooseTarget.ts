@@ -5,7 +5,7 @@ import { isPulled } from "./targetKinds.ts";
 const idPattern = /^[0-9a-f]{32}$/;
 
 /**
- * The id of a target that somebody named by id or by name.
+ * Returns the id of a target that the user named by its id or its name.
  * @throws {CommandError} when no target has the name, or several have it.
  */
 export async function targetId(client: Pick<Client, "listTargets">, named: string): Promise<string> {
@@ -24,7 +24,7 @@ export async function targetId(client: Pick<Client, "listTargets">, named: strin
   return found.id;
 }
 
-/** The same for a mailbox, read whole. @throws {CommandError} when it is of another kind. */
+/** Finds a mailbox by its id or name, and reads it. @throws {CommandError} when there is none, or it is of another kind. */
 export async function findMailbox(
   client: Pick<Client, "listTargets" | "readTarget">,
   named: string,

@@ -10,7 +10,7 @@ const shells: Record<string, (root: Command) => string> = {
   fish: fishCompletion,
 };
 
-/** @param root the tree of all commands, which this one is a part of. */
+/** @param root returns the tree of all commands; a function, because this command is itself in the tree. */
 export function completionCommand(root: () => Command): Command {
   return {
     name: "completion",

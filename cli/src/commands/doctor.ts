@@ -11,11 +11,11 @@ export const doctorCommand: Command = {
   run: examine,
 };
 
-/** One thing that was looked at. */
+/** Result of one check. */
 interface Finding {
   check: string;
   ok: boolean;
-  /** The observation. */
+  /** The observed state. */
   seen: string;
   /** The remedy. */
   mend?: string;
@@ -51,7 +51,7 @@ function report(out: Output, finding: Finding): Finding {
   return finding;
 }
 
-/** Asks the service whether it is ready; without a response where nothing answers, or something else. */
+/** Requests `/readyz`. `response` is missing when nothing answers, or something other than Postrider. */
 async function askReadiness(url: string): Promise<{ finding: Finding; response?: Response }> {
   const check = "service";
   try {
@@ -85,7 +85,7 @@ function adviceFor(reason: string): string {
   return "check the address, the network and any firewall in between";
 }
 
-/** Signatures and leases are compared with clocks. */
+/** Compares this machine's clock with the service's, because signatures and leases contain timestamps. */
 function clock(out: Output, response: Response): Finding | undefined {
   const date = Date.parse(response.headers.get("date") ?? "");
   if (Number.isNaN(date)) return undefined;
@@ -124,7 +124,7 @@ async function credential(out: Output, client: Client): Promise<Finding> {
       ...(!ok && { mend: "items are refused: settle the bill, or ask the operator" }),
     });
   } catch (error) {
-    // Another failure says nothing about the key.
+    // Any other error does not tell whether the key is valid.
     if (!(error instanceof PostriderError) || ![401, 403].includes(error.status)) throw error;
     report(out, {
       check: "credential",

@@ -9,7 +9,7 @@ export type EventFilter = Pick<
 >;
 type Status = NonNullable<EventFilter["status"]>;
 
-/** Waiting items, and those in progress, cannot be replayed. */
+/** Statuses of items that can be replayed: items that wait or are in progress cannot. */
 export const endedStatuses: readonly Status[] = [
   "DELIVERED",
   "FAILED",
@@ -33,7 +33,7 @@ export const filterOptions: Options = {
   until: { type: "string", value: "TIME", help: "only items accepted before this time" },
 };
 
-/** The filter that the options come to; undefined members are left out. */
+/** Reads the filter from the options. Fields of options that are not given are left out. */
 export async function readFilter(client: Pick<Client, "listTargets">, input: Input): Promise<EventFilter> {
   const nowMs = Date.now();
   const target = input.text("target");
@@ -51,8 +51,9 @@ export async function readFilter(client: Pick<Client, "listTargets">, input: Inp
 const units: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
 /**
- * A moment in Unix seconds: `15m`, `2h` or `3d` ago, Unix seconds, or a date such as 2026-11-22 or 2026-11-22T10:00:00Z.
- * @throws {UsageError} for anything else.
+ * Reads a time: `15m`, `2h` or `3d` ago, Unix seconds, or a date such as 2026-11-22 or 2026-11-22T10:00:00Z.
+ * @returns Unix seconds; undefined when the option is not given.
+ * @throws {UsageError} for any other text.
  */
 export function readTime(option: string, text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
@@ -60,7 +61,7 @@ export function readTime(option: string, text: string | undefined, nowMs: number
   if (amount !== undefined) return Math.floor(nowMs / 1000) - Number(amount) * units[unit!]!;
   if (/^\d{9,11}$/.test(text)) return Number(text);
   const [date, day] = /^\d{4}-\d{2}-(\d{2})/.exec(text) ?? [];
-  // `Date.parse` carries a day that there is not into the next month: 30 February would be 2 March.
+  // `Date.parse` accepts days that do not exist: it reads 30 February as 2 March.
   const isDay = date !== undefined && new Date(Date.parse(date)).getUTCDate() === Number(day);
   const parsedMs = isDay ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(parsedMs)) return Math.floor(parsedMs / 1000);

@@ -151,7 +151,7 @@ async function importDocument({ out, stdin, connect }: Session, input: Input): P
   if (refused.length > 0) throw new CommandError(`${refused.length} of the document's webhooks were refused`);
 }
 
-/** JSON as what it says; anything else as the text that it is, for the service to read as YAML. */
+/** Reads a document: JSON is parsed here; any other text is sent as it is, and the service parses it as YAML. */
 async function readDocument(
   stdin: Session["stdin"],
   file: string,
@@ -164,7 +164,7 @@ async function readDocument(
   }
 }
 
-/** @throws {UsageError} for bytes of another encoding, which would be kept as replacement characters. */
+/** Decodes UTF-8. @throws {UsageError} for other encodings, whose characters would otherwise be stored as U+FFFD. */
 function textOf(bytes: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -5,21 +5,21 @@ import type { EventFilter } from "./eventFilter.ts";
 const pollMs = 1_000;
 const pageSize = 100;
 /**
- * How far back each look goes. Nodes make ids by their own clocks and commit them in any order, so that an older one may
- * appear after a newer one.
+ * Each poll lists items from this long before the previous poll began. Nodes create ids by their own clocks and commit in any
+ * order, so that an item can become visible after one with a newer id.
  */
 const overlapSeconds = 15;
 
 export interface Following {
   stop: AbortSignal;
-  /** The time by the service's clock, once it has answered. */
+  /** The present by the service's clock, as far as its last answer told it. */
   nowMs: () => number;
-  /** The present items are known: all that are accepted from now on are shown. */
+  /** Called once the existing items have been read: every item accepted from then on is yielded. */
   onBegun: () => void;
   onProblem: (what: string) => void;
 }
 
-/** Events as they are accepted from now on, each once, also across an absence of the service; ends when `stop` does. */
+/** Yields each event accepted from now on, once, until `stop` aborts. While the service is unavailable, it polls again. */
 export async function* followItems(
   client: Pick<Client, "listEvents">,
   filter: EventFilter,
@@ -27,16 +27,16 @@ export async function* followItems(
 ): AsyncGenerator<EventSummary, void> {
   const seen = new Map<string, number>();
   const recently = (): number => Math.floor(nowMs() / 1000) - overlapSeconds;
-  // The answer says what time it is there.
+  // Called for the answer's Date header, from which `nowMs` learns the service's clock.
   await client.listEvents({ ...filter, created_after: recently(), limit: 1 });
   const begun = recently();
-  // Present items are not shown.
+  // Marks the existing items as seen.
   for await (const event of look(client, { ...filter, created_after: begun }, seen)) void event;
   onBegun();
   let from = begun;
   while (!stop.aborted) {
     try {
-      // The caller may take minutes for one item, in which others come.
+      // Computed before the items are yielded: the caller may take minutes for one, and meanwhile new items are accepted.
       const next = recently();
       yield* look(client, { ...filter, created_after: from }, seen);
       from = Math.max(begun, next, oldestKept(seen, from));
@@ -48,7 +48,7 @@ export async function* followItems(
   }
 }
 
-/** Whether the same call may succeed later: the service is away, or has too much to do. */
+/** Whether the same call may succeed later: the service is unavailable or overloaded. */
 export function isPassing(error: unknown): error is PostriderError {
   if (!(error instanceof PostriderError)) return false;
   const { status } = error;
@@ -73,7 +73,7 @@ async function* look(
   }
 }
 
-/** Forgets what no later look can find; looks go on from where the last good one was. */
+/** Removes seen ids that are too old for a later poll to list. @returns `from`: no later poll begins before it. */
 function oldestKept(seen: Map<string, number>, from: number): number {
   for (const [id, at] of seen) if (at < from - overlapSeconds) seen.delete(id);
   return from;

@@ -2,12 +2,12 @@ import type { Input } from "../command.ts";
 
 const mostListed = 100_000;
 
-/** How many of a list are shown: what `--limit` says, 50 unless given. */
+/** Number of rows to list: `--limit`, or 50. */
 export function limitOf(input: Input): number {
   return input.number("limit", 1, mostListed) ?? 50;
 }
 
-/** The first of a list that comes page by page; all of it unless limited. */
+/** Returns the first `limit` entries of a list that is read page by page; without a limit, all of them. */
 export async function firstOf<T>(list: AsyncIterable<T>, limit: number = Infinity): Promise<T[]> {
   const rows: T[] = [];
   for await (const row of list) {

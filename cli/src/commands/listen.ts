@@ -38,7 +38,7 @@ is unavailable, the command waits for it.`,
 };
 
 const maxDelaySeconds = 60;
-/** How long what is under way may go on after Ctrl-C. */
+/** Time that requests in progress have to finish after Ctrl-C. */
 const graceMs = 1_000;
 
 async function listen(session: Session, input: Input): Promise<void> {
@@ -108,11 +108,11 @@ interface Forwarder {
   service: Service;
   forwarding: Forwarding;
   pacer: Pacer;
-  /** Ends what is under way. */
+  /** Aborts the requests in progress. */
   cut: AbortSignal;
 }
 
-/** The message goes back; its line has been shown. */
+/** The local server did not acknowledge the message, which is released. Its line has already been printed. */
 class NotDelivered extends CommandError {}
 
 async function handle(
@@ -125,7 +125,7 @@ async function handle(
   const outcome = await forward(forwarding, message, body, signal);
   showForwarded(out, message, outcome);
   if (outcome.kind === "unreachable") {
-    // Otherwise every waiting message would be claimed once for nothing while the local server is being restarted.
+    // Without this pause, every waiting message would be claimed in vain while the local server restarts.
     await pacer.afterFailure(signal);
     throw new NotDelivered(`the local server was not reached: ${outcome.reason}`);
   }

@@ -26,7 +26,7 @@ async function logIn({ out, env, stdin, url: urlOf }: Session, input: Input): Pr
   const url = urlOf();
   const profile = profileOf(input, env);
   const key = await readSecret(stdin, (text) => out.say(text), "API key");
-  // Refused, or not answered, nothing is stored.
+  // Throws when the service refuses the key or does not answer; then nothing is stored.
   const { org } = await openService({ url, key }, out.say).client.readOrganization();
   const path = profilesPath(env);
   writeProfile(path, profile, { url, key });

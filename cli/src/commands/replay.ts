@@ -62,7 +62,7 @@ function webhookId(input: Input): { webhook_id?: "new" } {
 async function replayAll({ out, connect }: Session, input: Input): Promise<void> {
   const rate = input.number("rate", 1, 100_000);
   const { client } = await connect();
-  // The status is one of those that the option allows.
+  // The cast is safe: the option's `choices` allow only statuses of items that can be replayed.
   const filter = (await readFilter(client, input)) as NewReplay["filter"];
   const isDry = input.flag("dry-run");
   const included = input.flag("include-replayed") ? { include_replayed: true } : {};

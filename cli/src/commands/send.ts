@@ -3,7 +3,7 @@ import { checkStandardInput, readGiven } from "../readGiven.ts";
 import type { Session } from "../session.ts";
 import { targetId } from "./chooseTarget.ts";
 
-/** The fields of an item beside its body. */
+/** Options for the fields of an item, except for its body. */
 export const itemOptions: Options = {
   "event-type": { type: "string", value: "EVENT-TYPE", help: "event type, if the body has no event_type" },
   "correlation-id": { type: "string", value: "ID", help: "correlation id" },
@@ -38,8 +38,8 @@ async function send({ out, stdin, connect }: Session, input: Input): Promise<voi
 }
 
 /**
- * An item as a command line gives it: what reads its bytes, and what is said of it beside.
- * @throws {UsageError} when the standard input is to be both the item and the key.
+ * The item that a command line describes: a function that reads its body, and the options of the request.
+ * @throws {UsageError} when the standard input would have to be both the item and the API key.
  */
 export function itemOf(stdin: Session["stdin"], input: Input, file: string) {
   checkStandardInput(input, [file], "the item");

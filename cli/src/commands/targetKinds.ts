@@ -7,19 +7,19 @@ import { targetKindNames } from "./targetKinds.generated.ts";
 
 type Fields = Partial<NewTarget>;
 
-/** The options that one kind of target adds to the commands. */
+/** Options and help that one kind of target adds to the commands. */
 interface TargetKind {
-  /** Whether consumers claim its items: the targets of `postrider mailbox`. */
+  /** Whether consumers claim the items of these targets, as `postrider mailbox` does. */
   isPulled?: true;
-  /** Options for creating and for changing a target. The service refuses those of another kind. */
+  /** Options for creating and for changing a target. The service refuses options of another kind. */
   settings?: { options: Options; read: (session: Session, input: Input) => Promise<Fields> };
-  /** Further options for creating one. */
+  /** Options only for creating a target. */
   creation?: { options: Options; read: (session: Session, input: Input) => Fields };
   /** Notes for the help of `target create`. */
   details?: string;
 }
 
-/** A kind that is not here adds nothing. */
+/** Additions by kind. A kind that is not listed adds nothing. */
 const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
   webhook: {
     settings: {
@@ -81,18 +81,18 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
 
 const values = Object.values(kinds);
 
-/** The options of every kind, for changing a target and for creating one. */
+/** The options of all kinds: for creating and changing a target, and only for creating one. */
 export const settingOptions: Options = allOf(values.map(({ settings }) => settings?.options));
 export const creationOptions: Options = allOf(values.map(({ creation }) => creation?.options));
 
 export const kindDetails = values.flatMap(({ details = [] }) => details).join("\n");
 
-/** The settings that were given, of whatever kind. */
+/** Reads the settings that were given, of all kinds. */
 export async function readKindSettings(session: Session, input: Input): Promise<Fields> {
   return allOf(await Promise.all(values.map(async ({ settings }) => settings?.read(session, input))));
 }
 
-/** Fields for creating a target of this kind. Options of another kind are also sent: the service answers why they do not apply. */
+/** Reads the fields for creating a target. Given options of another kind are sent too, so that the service says what is wrong. */
 export function readCreation(session: Session, input: Input, name: string): Fields {
   const isMeant = (kind: string, options: Options): boolean =>
     kind === name || Object.keys(options).some((option) => input.text(option) !== undefined);

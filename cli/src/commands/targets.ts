@@ -15,7 +15,7 @@ import {
   settingOptions,
 } from "./targetKinds.ts";
 
-/** The options of a target at creation and change. */
+/** Options for creating and for changing a target. */
 const changeOptions: Options = {
   name: { type: "string", value: "NAME", help: "name of the target" },
   description: { type: "string", value: "TEXT", help: "description of the target" },
@@ -154,7 +154,7 @@ async function set(session: Session, input: Input): Promise<void> {
   session.out.one(await client.updateTarget(await targetId(client, input.words[0]!), changes));
 }
 
-/** Missing options are undefined and not sent. A file may contain null, which only a change accepts. */
+/** Fields of options that are not given are undefined and not sent. A file may contain null, which only a change accepts. */
 async function readSettings(session: Session, input: Input) {
   const filter = input.text("filter");
   checkStandardInput(input, [filter, input.text("headers")], "a part of the target");

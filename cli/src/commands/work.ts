@@ -32,7 +32,7 @@ twice: detect repetitions by POSTRIDER_MESSAGE_ID.`,
   run: work,
 };
 
-/** EX_DATAERR of sysexits.h: the message is at fault, and trying again cannot help. */
+/** EX_DATAERR of sysexits.h: the message itself is invalid, so that retries cannot help. */
 const rejectCode = 65;
 const maxDelaySeconds = 300;
 
@@ -70,7 +70,7 @@ async function work(session: Session, input: Input): Promise<void> {
   await consumer.finished;
 }
 
-/** Ours without the key, which the command has no need of. */
+/** The program's environment: this process's own without the API key, plus the fields of the message. */
 function environmentOf(env: NodeJS.ProcessEnv, message: ClaimedMessage): NodeJS.ProcessEnv {
   const { POSTRIDER_KEY: _key, ...rest } = env;
   return {
@@ -90,7 +90,7 @@ interface Program {
 
 const hasGroups = process.platform !== "win32";
 
-/** The programs that run now. None outlives a process that ends at once, nor does what a shell runs for one. */
+/** Running programs. When this process exits, they end too; on POSIX with all processes of their groups, such as a shell's. */
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
   for (const child of running) {
@@ -99,17 +99,17 @@ process.on("exit", () => {
   }
 });
 
-/** @throws what the program's end means for the message. */
+/** Runs the program once, with the payload as its input. @throws {RejectMessage} for exit code 65, else {CommandError}. */
 async function runOnce({ file, args, env }: Program, payload: string, signal: AbortSignal): Promise<void> {
   const child = spawn(file, args, {
     env,
     stdio: ["pipe", "inherit", "inherit"],
     signal,
-    // In a process group of its own: a terminal's Ctrl-C goes to the whole group of this process.
+    // In a process group of its own, because a terminal sends Ctrl-C to the whole group of this process.
     detached: hasGroups,
   });
   running.add(child);
-  // A program need not read its input.
+  // A program may exit without reading its input, which causes EPIPE here.
   child.stdin.on("error", () => undefined);
   child.stdin.end(payload);
   const [code, killedBy] = (await once(child, "exit")
@@ -123,12 +123,12 @@ async function runOnce({ file, args, env }: Program, payload: string, signal: Ab
   throw new CommandError(`${file} ${how}`);
 }
 
-/** Where the system looks when nobody says where. */
+/** The system's search path for programs when PATH is not set. */
 const defaultPath = "/usr/bin:/bin";
 
 /**
- * Refuses a program that cannot be run, before anything is claimed for it: each message would be given back, and where
- * tries are counted die of it. Where programs have suffixes that they are found without, it is not looked for.
+ * Checks, before a message is claimed, that the program can be run: otherwise each message would be claimed and released again,
+ * and become dead in a mailbox that limits claims. Not checked on Windows, which finds programs without their suffixes.
  * @throws {CommandError} when there is no such program.
  */
 function requireProgram(file: string, { PATH: path = defaultPath }: NodeJS.ProcessEnv): void {

@@ -1,7 +1,7 @@
 import type { Command } from "../command.ts";
 import { caseOf, casesOf, choicesOf, listingOf, type Place, quoted, type ValuedOption } from "./paths.ts";
 
-/** A script for bash: each word that leads deeper into the tree is followed, the rest is offered. */
+/** Completion script for bash: it finds the typed command in the tree, and offers that command's completions. */
 export function bashCompletion(root: Command): string {
   const { places, deeper, valued } = casesOf(root);
   // Names from users must not be passed to compgen -W, which would expand them.

@@ -9,7 +9,7 @@ import {
   valuedOptions,
 } from "./paths.ts";
 
-/** A script for fish, with what each word means beside it. */
+/** Completion script for fish, with a description of each completion. */
 export function fishCompletion(root: Command): string {
   const places = placesOf(root);
   const valued = new Map(valuedOptions(places).map((option) => [option.flag, option]));
@@ -46,7 +46,7 @@ function conditionOf({ path }: Place): string {
   return quoted(`__postrider_at ${quoted(path)}`);
 }
 
-/** The value of an option, and its suggestions. */
+/** Arguments of `complete` for the value of an option: the values or files that it offers. */
 function givenTo({ choices, names, takesFiles }: ValuedOption): string {
   if (takesFiles) return "-r -F";
   return `-x -a ${quoted(names === undefined ? choices.join(" ") : asking(names))}`;

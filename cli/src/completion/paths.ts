@@ -1,9 +1,9 @@
 import { type Command, type Option, optionsOf, type Options } from "../command.ts";
 
-/** Suggestions for a command's arguments: names of things in the service. */
+/** Kinds of names that are stored in the service and offered as completions. */
 export type Names = keyof typeof listings;
 
-/** The commands that print them, behind `postrider`. */
+/** Arguments of `postrider` that print the names, one per line. */
 const listings = {
   target: "target list --names",
   mailbox: "target list --names --kind mailbox",
@@ -13,21 +13,21 @@ const listings = {
 
 const naming = new RegExp(`^[<[]?(${Object.keys(listings).join("|")})\\b`, "i");
 
-/** A place in the tree of commands, and what may stand there. */
+/** A command in the tree, and the completions after it. */
 export interface Place {
-  /** The words that lead there, with single spaces; empty at the root. */
+  /** Names of the commands from the root to this one, separated by single spaces; empty for the root. */
   path: string;
   commands: readonly Command[];
   options: Options;
-  /** Words that may stand there, where they are few. */
+  /** Completions of the arguments, if they are few. */
   words: readonly string[];
-  /** The kind of names that may stand there. */
+  /** Kind of the names that the arguments may be. */
   names: Names | undefined;
-  /** Whether files may. */
+  /** Whether the arguments may be files. */
   takesFiles: boolean;
 }
 
-/** All places, the root first. */
+/** All commands of the tree, the root first. */
 export function placesOf(root: Command): Place[] {
   const visit = (command: Command, path: string): Place[] => [
     placeOf(command, path),
@@ -52,7 +52,7 @@ function namesIn(text: string): Names | undefined {
   return (naming.exec(text)?.[1]?.toLowerCase() as Names | undefined) ?? undefined;
 }
 
-/** A completion, with its description. */
+/** The completions after a command, with their descriptions. */
 export function choicesOf({ commands, options, words }: Place): { word: string; help: string }[] {
   return [
     ...commands.map(({ name, summary }) => ({ word: name, help: summary })),
@@ -61,7 +61,7 @@ export function choicesOf({ commands, options, words }: Place): { word: string; 
   ];
 }
 
-/** An option that has a value: the values there are, whose names they are, whether it is a file, or nothing known. */
+/** An option that has a value, and the value's completions: fixed values, names from the service, or files; or none. */
 export interface ValuedOption {
   flag: string;
   choices: readonly string[];
@@ -69,7 +69,7 @@ export interface ValuedOption {
   takesFiles: boolean;
 }
 
-/** The options of all places that take a value, each once. */
+/** The options with a value of all commands, each once. */
 export function valuedOptions(places: readonly Place[]): ValuedOption[] {
   const found = new Map<string, ValuedOption>();
   for (const { options } of places) {
@@ -85,24 +85,24 @@ function valuedOption(flag: string, { choices = [], value = "" }: Option): Value
   return { flag, choices, names: namesIn(value), takesFiles: value === "FILE" };
 }
 
-/** The command that prints the names, behind `postrider`. */
+/** Arguments of `postrider` that print these names. */
 export function listingOf(names: Names): string {
   return listings[names];
 }
 
-/** The patterns of a shell's `case`: subcommands, and options with a value. */
+/** Data for the `case` statements of bash and zsh: commands, a pattern for the paths of all commands, options with a value. */
 export function casesOf(root: Command): { places: Place[]; deeper: string; valued: ValuedOption[] } {
   const places = placesOf(root);
   const paths = places.map(({ path }) => path).filter((path) => path !== "");
   return { places, deeper: paths.map(quoted).join(" | "), valued: valuedOptions(places) };
 }
 
-/** A `case` of bash and zsh over a word. */
+/** A `case` statement of bash or zsh. */
 export function caseOf(word: string, branches: readonly string[]): string {
   return `case ${word} in\n${branches.join("\n")}\n  esac`;
 }
 
-/** As one word of a shell. */
+/** Quotes a text, so that bash and zsh read it as one word. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

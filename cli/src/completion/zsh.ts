@@ -1,7 +1,7 @@
 import type { Command } from "../command.ts";
 import { caseOf, casesOf, choicesOf, listingOf, type Place, quoted, type ValuedOption } from "./paths.ts";
 
-/** A script for zsh, with what each word means beside it. */
+/** Completion script for zsh, with a description of each completion. */
 export function zshCompletion(root: Command): string {
   const { places, deeper, valued } = casesOf(root);
   return `#compdef postrider

@@ -14,13 +14,13 @@ export interface Forwarding {
 }
 
 export interface Forwarded {
-  /** Its `webhook-id`. */
+  /** Sent as `webhook-id`. */
   id: string;
   event_type: string | null;
   correlation_id: string | null;
 }
 
-/** Posts an item as a webhook would arrive. @param body the payload's bytes as they were accepted. */
+/** Posts an item like a delivery to a webhook. @param body the payload, byte for byte as it was accepted. */
 export async function forward(
   { url, secret, timeoutMs }: Forwarding,
   item: Forwarded,
@@ -34,7 +34,7 @@ export async function forward(
       method: "POST",
       body,
       headers: headersOf(item, body, secret),
-      // A redirect is no success, as with webhooks.
+      // A redirect counts as a failure, as for webhooks.
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
@@ -58,26 +58,26 @@ function headersOf(item: Forwarded, body: string, secret: string): Record<string
   };
 }
 
-/** Header values are Latin-1; UTF-8 goes into them byte by byte. */
+/** Encodes a text for a header: `fetch` sends header values as Latin-1, so each byte of the UTF-8 text becomes one character. */
 function headerText(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
 const secretPrefix = "whsec_";
-/** Standard Webhooks asks for 24 to 64 bytes. */
+/** Standard Webhooks requires 24 to 64 bytes. */
 const secretBytes = 24;
 
 export function newSigningSecret(): string {
   return `${secretPrefix}${randomBytes(secretBytes).toString("base64")}`;
 }
 
-/** Whether text can be used as a signing secret: `whsec_` and base64 of 24 to 64 bytes, as targets have them. */
+/** Whether a text is a signing secret like those of targets: `whsec_` and 24 to 64 bytes in base64. */
 export function isSigningSecret(text: string): boolean {
   const bytes = Buffer.from(text.slice(secretPrefix.length), "base64");
   return text.startsWith(secretPrefix) && bytes.length >= secretBytes && bytes.length <= 64;
 }
 
-/** The `webhook-signature` of a delivery by Standard Webhooks, as a webhook target's deliveries carry it. */
+/** The `webhook-signature` of Standard Webhooks, as deliveries to webhooks have it. */
 function signatureOf(secret: string, id: string, timestamp: number, body: string): string {
   const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
   const digest = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64");

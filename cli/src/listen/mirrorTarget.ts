@@ -14,7 +14,7 @@ interface Mirroring {
   pacer: Pacer;
 }
 
-/** Posts what is accepted for a target from now on, in order, each once; ends when `stop` does. The target is left alone. */
+/** Posts each item that a target gets from now on, in order, until `stop` aborts. The target's own deliveries do not change. */
 export async function mirrorTarget(
   { out, service, forwarding, pacer }: Mirroring,
   named: string,
@@ -47,7 +47,7 @@ export async function mirrorTarget(
   }
 }
 
-/** The same as {@link readItem}, which waits for a service that is away. */
+/** Calls {@link readItem}, again and again while the service is unavailable; undefined also when `stop` aborts. */
 async function readPatiently(
   { out, service, pacer }: Pick<Mirroring, "out" | "service" | "pacer">,
   id: string,
@@ -71,12 +71,12 @@ interface Item extends Forwarded {
   payload: string;
 }
 
-/** An item as it goes to its target; undefined once its payload is not kept any more. */
+/** Reads an item as its target gets it; undefined when the service no longer stores the item or its payload. */
 async function readItem({ client, readPayloadText }: Service, id: string): Promise<Item | undefined> {
   try {
     const { event } = await client.readEvent(id);
     const { event_type: type, correlation_id: correlation } = event;
-    // A replay goes out under the id of what it repeats.
+    // A replay is sent with the webhook-id of the replayed item.
     const webhookId = event.webhook_id ?? id;
     return {
       id: webhookId,

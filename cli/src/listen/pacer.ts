@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
-/** Slows down while the other side does not answer at all. */
+/** Exponential back-off while the other side does not answer. */
 export interface Pacer {
   /** Waits, longer with each failure in a row; ends early, without an error, when `signal` aborts. */
   afterFailure: (signal: AbortSignal) => Promise<void>;

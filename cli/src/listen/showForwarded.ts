@@ -1,7 +1,7 @@
 import { type Output, plain } from "../output.ts";
 import type { Forwarded, Outcome } from "./forward.ts";
 
-/** A line about what the local server said. */
+/** Prints a line with the local server's answer. */
 export function showForwarded(
   out: Output,
   { id, event_type }: Pick<Forwarded, "id" | "event_type">,

@@ -2,7 +2,7 @@ import { CommandError, exitCodes, UsageError } from "../exitCodes.ts";
 import { profilesPath, readProfile } from "./profiles.ts";
 import { carriedSecret, readSecret, type SecretSource } from "./readSecret.ts";
 
-/** Which service, and with which API key. */
+/** The address of a service, and the API key for it. */
 export interface Connection {
   url: string;
   key: string;
@@ -24,8 +24,8 @@ const defaultUrl = "http://127.0.0.1:8080";
 export const defaultProfile = "default";
 
 /**
- * The service and the key of a command: an option, then the environment, then the profile.
- * @throws {CommandError} when there is no key for this service, or one that is none.
+ * Finds the service and the API key of a command: in the options, else in the environment, else in the profile.
+ * @throws {CommandError} when there is no key, the profile's key is for another service, or no header can carry the key.
  */
 export async function findConnection(asked: Asked, around: Surroundings): Promise<Connection> {
   const { env } = around;
@@ -41,7 +41,7 @@ export async function findConnection(asked: Asked, around: Surroundings): Promis
       exitCodes.credential,
     );
   }
-  // A key goes to no other service than the one that it was given for.
+  // A profile's key is sent only to the service for which it was stored.
   if (profile.url !== url) {
     throw new CommandError(
       `the key of the profile "${name}" is for ${profile.url}, not for ${url}: set POSTRIDER_KEY, or log in there with --profile`,
@@ -51,7 +51,7 @@ export async function findConnection(asked: Asked, around: Surroundings): Promis
   return { url, key: profile.key };
 }
 
-/** The address of a command's service: an option, then the environment, then the profile. */
+/** Finds the address of a command's service: in the options, else in the environment, else in the profile. */
 export function findUrl(asked: Pick<Asked, "url" | "profile">, env: NodeJS.ProcessEnv): string {
   return findService(asked, env).url;
 }
@@ -63,7 +63,7 @@ function findService(asked: Pick<Asked, "url" | "profile">, env: NodeJS.ProcessE
   return { name, profile, url };
 }
 
-/** A service's address without a slash at its end. @throws {UsageError} when it is none. */
+/** A service's address without slashes at the end. @throws {UsageError} when it is not an HTTP URL, or contains credentials. */
 function readUrl(text: string): string {
   const isUrl = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
   const { username = "", password = "", href = "" } = isUrl ? new URL(text) : {};

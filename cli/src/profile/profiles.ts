@@ -11,25 +11,25 @@ export interface Profile {
 
 type Profiles = Record<string, Profile>;
 
-/** The file of profiles: `postrider/profiles.json` below XDG_CONFIG_HOME or `~/.config`. */
+/** Path of the file of profiles: `postrider/profiles.json` below XDG_CONFIG_HOME or `~/.config`. */
 export function profilesPath(env: NodeJS.ProcessEnv): string {
   const configured = env["XDG_CONFIG_HOME"] ?? "";
   const base = configured === "" ? join(env["HOME"] ?? homedir(), ".config") : configured;
   return join(base, "postrider", "profiles.json");
 }
 
-/** The profile of that name, where there is one. @throws {CommandError} when others can read the file. */
+/** The profile of that name, if there is one. @throws {CommandError} when others can open the file, or it is invalid. */
 export function readProfile(path: string, name: string): Profile | undefined {
   const profiles = readProfiles(path);
   return Object.hasOwn(profiles, name) ? profiles[name] : undefined;
 }
 
-/** Keeps a profile, or forgets it, in a file that only its owner can read. @returns whether it was there before. */
+/** Stores a profile, or removes it if undefined, in a file that only its owner can read. @returns whether it existed before. */
 export function writeProfile(path: string, name: string, profile: Profile | undefined): boolean {
   const { [name]: before, ...others } = readProfiles(path);
   const all = profile === undefined ? others : { ...others, [name]: profile };
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // Written whole and renamed, so that an interruption leaves the old one.
+  // Written to another file and renamed, so that an interrupted write leaves the old file.
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(all, undefined, 2)}\n`, { mode: 0o600 });
   chmodSync(draft, 0o600);

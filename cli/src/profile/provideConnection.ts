@@ -3,9 +3,9 @@ import { exitCodeOf, UsageError } from "../exitCodes.ts";
 import { findConnection } from "./credential.ts";
 
 /**
- * For `postrider mcp`, whose tools are the service's: finds which service and which key are meant, as every command of a
- * client does, and leaves both in the environment.
- * @returns whether they are there; what is wrong was said, and the exit code set.
+ * Finds the service and the API key for `postrider mcp` in the same way as for client commands, and sets POSTRIDER_URL and
+ * POSTRIDER_KEY in the environment.
+ * @returns whether both were found; if not, the error has been printed and the exit code set.
  */
 export async function provideConnection(
   args: readonly string[],
@@ -14,7 +14,7 @@ export async function provideConnection(
   const say = (text: string): void => void process.stderr.write(`${text}\n`);
   try {
     const { server, profile } = read(args);
-    // The standard input is the agent's, and no key can come from there.
+    // The agent sends its requests over standard input, so the key cannot be read from there.
     const asked = { url: server, profile, keyStdin: false };
     const { url, key } = await findConnection(asked, { env: process.env, stdin: process.stdin, say });
     Object.assign(process.env, { POSTRIDER_URL: url, POSTRIDER_KEY: key });

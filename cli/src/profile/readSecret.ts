@@ -1,6 +1,6 @@
 import { CommandError, exitCodes } from "../exitCodes.ts";
 
-/** The source of a secret: a terminal, without echo, or a pipe. */
+/** The source of a secret: a terminal, which then does not echo it, or a pipe. */
 export type SecretSource = NodeJS.ReadableStream & {
   isTTY?: boolean | undefined;
   setRawMode?: (isRaw: boolean) => unknown;
@@ -9,8 +9,8 @@ export type SecretSource = NodeJS.ReadableStream & {
 const maxBytes = 4096;
 
 /**
- * A secret without blanks and line ends around it.
- * @throws {CommandError} when a header cannot carry it; `fetch` would say so, too, and repeat the secret.
+ * Removes blanks and line ends around a secret.
+ * @throws {CommandError} when a header cannot carry it. `fetch` would throw too, but its message would contain the secret.
  */
 export function carriedSecret(text: string, what: string): string {
   const secret = text.trim();
@@ -21,7 +21,7 @@ export function carriedSecret(text: string, what: string): string {
   );
 }
 
-/** The first line of the standard input. @throws {CommandError} when it is empty, far too long or none. */
+/** Reads a secret from the first line of standard input. @throws {CommandError} when it is empty, invalid or too long. */
 export async function readSecret(
   source: SecretSource,
   say: (text: string) => void,
@@ -48,7 +48,7 @@ async function readLine(source: SecretSource): Promise<string> {
   for await (const chunk of source as AsyncIterable<string>) {
     for (const character of chunk) {
       if (character === "\n" || character === "\r") return line;
-      // In raw mode these are the terminal's own.
+      // Ctrl-C and Ctrl-D, which a terminal in raw mode passes on as characters.
       if (character === "\u0003" || character === "\u0004") return "";
       if (character === "\u007F" || character === "\b") line = line.slice(0, -1);
       else line += character;
