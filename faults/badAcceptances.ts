@@ -21,7 +21,7 @@ export const badAcceptances: readonly Mutant[] = [
     violation: /acknowledged, and not stored: expected \[ /,
   },
   {
-    name: "keeps what it dispatches at once in memory only",
+    name: "stores no delivery for items that it dispatches from memory",
     edits: [
       {
         file: "postgres/sql/intake/accept_items.sql",
@@ -36,7 +36,7 @@ export const badAcceptances: readonly Mutant[] = [
     violation: /stored, and not delivered: expected \[ /,
   },
   {
-    name: "looks for the winner of an idempotency key before it inserts",
+    name: "does not compare the body when an idempotency key repeats",
     edits: [
       {
         file: "postgres/sql/intake/accept_items.sql",
@@ -50,7 +50,7 @@ export const badAcceptances: readonly Mutant[] = [
     violation: /AssertionError: expected \[ 202, undefined \] to deeply equal \[ 409/,
   },
   {
-    name: "charges duplicates",
+    name: "charges for duplicates",
     edits: [
       {
         file: "postgres/sql/intake/accept_items.sql",
@@ -64,7 +64,7 @@ export const badAcceptances: readonly Mutant[] = [
     violation: /AssertionError: expected 2 to be 1/,
   },
   {
-    name: "accepts for disabled mailboxes",
+    name: "accepts items for disabled mailboxes",
     edits: [
       {
         file: "postgres/sql/intake/accept_items.sql",
@@ -78,7 +78,7 @@ export const badAcceptances: readonly Mutant[] = [
     violation: /AssertionError: expected \[ 202, undefined \] to deeply equal \[ 409/,
   },
   {
-    name: "stores the payload as it understands it",
+    name: "parses the payload and stores it serialized again",
     edits: [
       {
         file: "intake/routes.ts",
@@ -92,7 +92,7 @@ export const badAcceptances: readonly Mutant[] = [
     violation: /AssertionError: expected false to be true/,
   },
   {
-    name: "charges after the commit, in a transaction of its own",
+    name: "writes the usage record in a separate transaction after the commit",
     edits: [
       {
         file: "postgres/sql/intake/accept_items.sql",
@@ -123,7 +123,7 @@ export const badAcceptances: readonly Mutant[] = [
     violation: /items charged: expected \d+ to be \d+/,
   },
   {
-    name: "fans out after the commit, in a transaction of its own",
+    name: "stores a publication's deliveries in a separate transaction after the commit",
     edits: [
       {
         file: "postgres/sql/publish/store_published_items.sql",

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   ...badAcceptances,
   {
-    name: "finishes without the lease's token",
+    name: "records an attempt without checking the lease token",
     edits: [
       {
         file: "postgres/sql/delivery/finish_deliveries.sql",
@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
     violation: /not within \d+ ms, last seen: false/,
   },
   {
-    name: "never sweeps leases",
+    name: "never sweeps lapsed leases",
     edits: [
       {
         file: "postgres/sql/delivery/sweep_deliveries.sql",
@@ -32,7 +32,7 @@ export const mutants: readonly Mutant[] = [
     violation: /not within 60000 ms, last seen: .*"leased":[1-9]/,
   },
   {
-    name: "takes a target as it was a second ago",
+    name: "uses a cached target without checking its version",
     edits: [
       {
         file: "delivery/dispatch/lane.ts",
@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
     violation: /AssertionError: expected \[ true, false \] to deeply equal \[ true, true \]/,
   },
   {
-    name: "lets targets that nobody has tried have every connection",
+    name: "treats untried targets as prompt, without the budget for unproven targets",
     edits: [
       {
         file: "delivery/dispatch/reputation.ts",
@@ -60,7 +60,7 @@ export const mutants: readonly Mutant[] = [
     violation: /to be less than or equal to \d+|of 20 requests arrived/,
   },
   {
-    name: "stops without giving its leases back",
+    name: "stops without releasing its leases",
     edits: [
       {
         file: "delivery/dispatch/dispatcher.ts",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
     violation: /not within \d+ ms, last seen: false/,
   },
   {
-    name: "forgets items that are to be retried when they came with others",
+    name: "schedules no retry for items that shared a row",
     edits: [
       {
         file: "postgres/sql/delivery/finish_deliveries.sql",
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
     violation: /expected '(QUEUED|RETRYING)' to be 'DELIVERED'/,
   },
   {
-    name: "forgets the attempts of items that were delivered together",
+    name: "records no attempts of items that shared a row",
     edits: [
       {
         file: "postgres/sql/delivery/finish_deliveries.sql",
@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
     violation: /AssertionError: expected \{ delivered: /,
   },
   {
-    name: "retries at once",
+    name: "retries without the scheduled wait",
     edits: [
       {
         file: "postgres/sql/delivery/finish_deliveries.sql",
@@ -116,7 +116,7 @@ export const mutants: readonly Mutant[] = [
     violation: /AssertionError: expected -?\d+ to be greater than or equal to 47000/,
   },
   {
-    name: "keeps its claimed items to itself when the answer was lost",
+    name: "claims deliveries with a lease of a day",
     edits: [
       {
         file: "postgres/sql/delivery/claim_deliveries.sql",
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
     violation: /not within \d+ ms, last seen: false/,
   },
   {
-    name: "has more requests under way to a target than it may",
+    name: "ignores the limit of requests in flight to a target",
     edits: [
       {
         file: "delivery/dispatch/window.ts",
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
     violation: /AssertionError: expected \d+ to be 24/,
   },
   {
-    name: "never takes over the replay of a dead node",
+    name: "never takes over a replay job whose lease has lapsed",
     edits: [
       {
         file: "replays/store.ts",
@@ -159,7 +159,7 @@ export const mutants: readonly Mutant[] = [
     violation: /never at work/,
   },
   {
-    name: "moves a replay on before it has made its events",
+    name: "advances a replay's cursor before it has created the events",
     edits: [
       {
         file: "replays/replayBatch.ts",
@@ -176,7 +176,7 @@ export const mutants: readonly Mutant[] = [
     violation: /sources with a copy: expected \[ /,
   },
   {
-    name: "acknowledges without the claim's token",
+    name: "acknowledges a message without checking the claim token",
     edits: [
       {
         file: "postgres/sql/mailbox/close_messages.sql",
@@ -195,7 +195,7 @@ export const mutants: readonly Mutant[] = [
     violation: /ack of \S+ succeeded /,
   },
   {
-    name: "measures the leases of messages by the clock of the process",
+    name: "measures the leases of messages by the process's clock",
     edits: [
       {
         file: "process/assembleCell.ts",
@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
     violation: /two claims of one message were active at once/,
   },
   {
-    name: "delivers what a disabled target holds",
+    name: "delivers the held items of a disabled target",
     edits: [
       {
         file: "postgres/sql/delivery/claim_deliveries.sql",
@@ -243,7 +243,7 @@ export const mutants: readonly Mutant[] = [
     violation: /expected 'DELIVERED' to be 'QUEUED'/,
   },
   {
-    name: "gives each node the whole rate of a target",
+    name: "lets each node use the whole rate of a target",
     edits: [
       {
         file: "postgres/sql/delivery/take_permits.sql",
@@ -267,7 +267,7 @@ export const mutants: readonly Mutant[] = [
     violation: /arrivals before the rate allows them: expected \[ /,
   },
   {
-    name: "gives each node as many requests as all may have under way",
+    name: "lets each node use the whole concurrency of a target",
     edits: [
       {
         file: "postgres/sql/delivery/take_permits.sql",
