@@ -10,7 +10,7 @@ interface Seen {
   body: string;
 }
 
-/** An answer, or what happens in its place. */
+/** An answer of the test server, or a failure instead of an answer. */
 type Scripted =
   | { status: number; body?: unknown; isText?: boolean; headers?: Record<string, string> }
   | "reset"
@@ -25,7 +25,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** A service that answers by script, the last entry for ever. */
+/** A client of a test server that answers by the script; the last entry is repeated. */
 async function clientOf(script: Scripted[], options: Partial<ClientOptions> = {}): Promise<Client> {
   seen = [];
   const own = createServer((request, response) => {
@@ -84,14 +84,14 @@ describe("a call", () => {
     ]);
   });
 
-  it("takes blanks and line ends from around a credential", async () => {
+  it("removes blanks and line ends around a credential", async () => {
     const client = await clientOf([{ status: 200, body: { targets: [] } }], { apiKey: " ak_live_1\r\n" });
     await client.listTargets();
     expect(seen[0]!.headers.authorization).toBe("Bearer ak_live_1");
   });
 
   it.each(["ak_live_1\nak_live_2", "ak_live_1\0", "ak_live_1 2", "ak_live_1\u201d"])(
-    "refuses the credential %j without repeating it",
+    "refuses the credential %j with a message that does not contain it",
     (text) => {
       for (const name of ["apiKey", "sessionToken"]) {
         const create = () => createClient({ baseUrl: "http://127.0.0.1:9", [name]: text });
@@ -114,20 +114,20 @@ describe("a call", () => {
     expect(seen).toEqual([]);
   });
 
-  it("sends bytes as they are", async () => {
+  it("sends bytes unchanged", async () => {
     const client = await clientOf([accepted]);
     await client.sendItem("1", new TextEncoder().encode('{"a": 1.0}'));
     expect(seen[0]!.body).toBe('{"a": 1.0}');
   });
 
-  it("leaves out of the query what is not given", async () => {
+  it("leaves options that are not given out of the query", async () => {
     const client = await clientOf([{ status: 200, body: { events: [] } }]);
     await client.listEvents({ limit: 5, status: "FAILED", correlation_id: undefined });
     await client.listEvents();
     expect(seen.map(({ url }) => url)).toEqual(["/api/v1/events?limit=5&status=FAILED", "/api/v1/events"]);
   });
 
-  it("rejects with what the service said", async () => {
+  it("rejects with the status, message, code and request id of the service's refusal", async () => {
     const client = await clientOf([refused]);
     const error: unknown = await client.createTarget({ kind: "mailbox", name: "m" }).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(PostriderError);
@@ -140,7 +140,7 @@ describe("a call", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("rejects at once when what answers is no such service", async () => {
+  it("rejects at once when the answer is a page of something other than Postrider", async () => {
     const client = await clientOf([{ status: 200, body: "<!doctype html>", isText: true }]);
     await expect(client.listTargets()).rejects.toMatchObject({
       name: "PostriderError",
@@ -157,7 +157,7 @@ describe("a call", () => {
     [200, null],
     [200, ["targets"]],
     [404, { message: "no route" }],
-  ] as const)("rejects a stranger's answer (%s, %j), and says whose it is", async ([status, body]) => {
+  ] as const)("rejects another service's answer (%s, %j), and names its URL", async ([status, body]) => {
     const client = await clientOf([{ status, body }]);
     const what = status === 200 ? 'has no "targets"' : "does not say why";
     await expect(client.listTargets({ kind: "mailbox" })).rejects.toMatchObject({
@@ -175,7 +175,7 @@ describe("a call", () => {
     [202, undefined, "is not JSON"],
     [202, { accepted: true }, 'has no "id"'],
   ] as const)(
-    "takes no item for accepted that something else answered with %s",
+    "does not treat an item as accepted when another service answers %s",
     async ([status, body, what]) => {
       const client = await clientOf([{ status, body }]);
       await expect(client.sendItem("t1", {})).rejects.toMatchObject({
@@ -187,7 +187,7 @@ describe("a call", () => {
     },
   );
 
-  it.for([301, 302, 307, 308])("follows no redirect (%s), and says where it leads", async (status) => {
+  it.for([301, 302, 307, 308])("follows no redirect (%s), and names its location", async (status) => {
     const location = "https://postrider.example/t/t1";
     const client = await clientOf([{ status, headers: { location } }]);
     const message = `the address redirects to ${location}: give the one that it leads to`;
@@ -197,7 +197,7 @@ describe("a call", () => {
     expect(seen).toHaveLength(3);
   });
 
-  it("rejects with the status of what something else answers", async () => {
+  it("rejects with the status of another service's answer", async () => {
     const client = await clientOf([{ status: 418, body: ["teapot"] }]);
     await expect(client.readUsage()).rejects.toMatchObject({
       status: 418,
@@ -206,8 +206,8 @@ describe("a call", () => {
   });
 });
 
-describe("a repetition", () => {
-  it("of an item carries the same key, so that it stays one item", async () => {
+describe("a retry", () => {
+  it("of an item has the same idempotency key, so that only one item is created", async () => {
     const client = await clientOf(["reset", { status: 502 }, accepted]);
     await client.sendItem("1", {});
     const keys = seen.map(({ headers }) => headers["idempotency-key"]);
@@ -217,7 +217,7 @@ describe("a repetition", () => {
     expect(seen[3]!.headers["idempotency-key"]).not.toBe(keys[0]);
   });
 
-  it("does not follow a failure whose fate is unknown when it could do a thing twice", async () => {
+  it("is not made after an unknown outcome of a call that is not idempotent", async () => {
     const client = await clientOf(["reset"]);
     await expect(client.createTarget({ kind: "mailbox", name: "m" })).rejects.toMatchObject({
       status: 0,
@@ -226,13 +226,13 @@ describe("a repetition", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("follows it for reads, and gives up after the last attempt", async () => {
+  it("is made after an unknown outcome of a read, until the last attempt", async () => {
     const client = await clientOf(["reset"], { maxAttempts: 3 });
     await expect(client.listTargets()).rejects.toMatchObject({ status: 0 });
     expect(seen).toHaveLength(3);
   });
 
-  it("follows a refusal that did nothing, after the time it names", async () => {
+  it("is made after a refusal without effect, when its Retry-After has passed", async () => {
     const busy = { status: 503, body: { error: "overloaded" }, headers: { "retry-after": "1" } };
     const client = await clientOf([busy, { status: 200, body: { id: "1" } }]);
     const startedAtMs = performance.now();
@@ -241,7 +241,7 @@ describe("a repetition", () => {
     expect(seen).toHaveLength(2);
   });
 
-  it("does not follow a refusal that may have done what a repetition would do again", async () => {
+  it("is not made after a 503 with the code outcome_unknown, except for a read", async () => {
     const lost = {
       status: 503,
       body: { error: "lost" },
@@ -254,13 +254,13 @@ describe("a repetition", () => {
     expect(await client.listTargets()).toEqual({ targets: [] });
   });
 
-  it("does not follow what the service is not set up for", async () => {
+  it("is not made after a 503 without Retry-After", async () => {
     const client = await clientOf([{ status: 503, body: { error: "live billing is disabled" } }]);
     await expect(client.openPortal()).rejects.toMatchObject({ status: 503 });
     expect(seen).toHaveLength(1);
   });
 
-  it("ends with the caller's signal, whose reason is what the call rejects with", async () => {
+  it("is not made when the caller's signal aborts: the call rejects with the signal's reason", async () => {
     const client = await clientOf(["silence"]);
     const reason = new Error("changed my mind");
     const controller = new AbortController();
@@ -270,7 +270,7 @@ describe("a repetition", () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it("follows an attempt that took too long", async () => {
+  it("is made after an attempt that timed out", async () => {
     const client = await clientOf(["silence", { status: 200, body: { targets: [] } }], { timeoutMs: 2_000 });
     expect(await client.listTargets()).toEqual({ targets: [] });
     expect(seen).toHaveLength(2);
@@ -278,7 +278,7 @@ describe("a repetition", () => {
 });
 
 describe("a deadline", () => {
-  it("ends all attempts of a call together", async () => {
+  it("limits the time of all attempts of a call together", async () => {
     const client = await clientOf(["silence"], { deadlineMs: 2_000 });
     await expect(client.listTargets()).rejects.toMatchObject({
       status: 0,
@@ -287,7 +287,7 @@ describe("a deadline", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("leaves out an attempt that would come behind it", async () => {
+  it("prevents a retry that would begin after it", async () => {
     const busy = { status: 503, body: { error: "overloaded" }, headers: { "retry-after": "20" } };
     const client = await clientOf([busy], { deadlineMs: 10_000 });
     await expect(client.listTargets()).rejects.toMatchObject({ status: 503, retryAfterSeconds: 20 });
@@ -296,7 +296,7 @@ describe("a deadline", () => {
 });
 
 describe("iteration", () => {
-  it("asks for page after page and stops at the last", async () => {
+  it("reads page after page and stops at the last", async () => {
     const page = (from: number, count: number): Scripted => ({
       status: 200,
       body: { events: Array.from({ length: count }, (_, index) => ({ id: String(from + index) })) },
@@ -312,7 +312,7 @@ describe("iteration", () => {
     ]);
   });
 
-  it("goes on behind the last of a page also from the oldest on", async () => {
+  it("continues after the last entry of a page, also in ascending order", async () => {
     const page = (from: number, count: number): Scripted => ({
       status: 200,
       body: { events: Array.from({ length: count }, (_, index) => ({ id: String(from + index) })) },
@@ -328,7 +328,7 @@ describe("iteration", () => {
     ]);
   });
 
-  it("of publications keeps to the customer on every page", async () => {
+  it("of publications filters every page by the customer", async () => {
     const page = (count: number): Scripted => ({
       status: 200,
       body: { publications: Array.from({ length: count }, (_, index) => ({ id: String(index) })) },
@@ -348,7 +348,7 @@ describe("following", () => {
   it.for([
     [200, { ok: true }, "is no event stream"],
     [404, { message: "no route" }, "does not say why"],
-  ] as const)("ends at once where something else answers (%s)", async ([status, body, what]) => {
+  ] as const)("ends at once when another service answers (%s)", async ([status, body, what]) => {
     const client = await clientOf([{ status, body }]);
     await expect(client.follow().next()).rejects.toMatchObject({
       name: "PostriderError",
@@ -358,13 +358,13 @@ describe("following", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("is begun again soon however often the service ends a stream without an event", async () => {
+  it("reconnects without growing delays when the service ends streams without an event", async () => {
     const client = await clientOf([{ status: 200, headers: { "content-type": "text/event-stream" } }]);
     const giving = new AbortController();
     const following = (async () => {
       for await (const _ of client.follow({ signal: giving.signal })) continue;
     })();
-    // With waits that double each time, the last one would be of minutes.
+    // If the delays doubled each time, the last one would take minutes.
     await expect.poll(() => seen.length, { timeout: 30_000 }).toBeGreaterThan(20);
     giving.abort();
     await following;

@@ -19,48 +19,48 @@ export type { FollowOptions, StreamedAttempt, StreamEvent, StreamSummary } from 
 export type { CallOptions } from "./request.ts";
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://postrider.example.com`. */
+  /** Address of the service, such as `https://postrider.example.com`. */
   baseUrl: string;
-  /** `ak_live_…`, for programs. */
+  /** API key (`ak_live_…`), for programs. */
   apiKey?: string;
-  /** From signup or login, for what API keys may not do. */
+  /** Token of a user's session, from signup or login, for operations that API keys may not call. */
   sessionToken?: string;
-  /** For each attempt; 30 s unless given. */
+  /** Time limit of each attempt; 30 s by default. */
   timeoutMs?: number;
-  /** For all attempts of a call together; without a limit unless given. */
+  /** Time limit of all attempts of a call together; none by default. */
   deadlineMs?: number;
-  /** How often a call is tried in all; 5 unless given. */
+  /** Maximum number of attempts of a call, including the first; 5 by default. */
   maxAttempts?: number;
-  /** The first wait between attempts; it doubles with each. 500 ms unless given. */
+  /** Maximum wait before the first retry, doubled for each further one; 500 ms by default. */
   retryBaseMs?: number;
-  /** In place of the global one. */
+  /** Used instead of the global `fetch`. */
   fetch?: typeof fetch;
 }
 
 /** A client of the service: one method for each operation, and iteration over long lists. */
 export interface Client extends Operations {
-  /** All events that fit, newest first unless `order` says otherwise, page by page. */
+  /** All events that match the filter, read page by page; newest first, or oldest first with `order: "asc"`. */
   allEvents(filter?: Omit<Options<"listEvents">, "limit" | "offset">): AsyncGenerator<EventSummary, void>;
-  /** All messages of a mailbox that fit, oldest first, page by page. */
+  /** All messages of a mailbox that match the filter, oldest first, read page by page. */
   allMessages(
     mailboxId: string,
     filter?: Omit<Options<"listMessages">, "limit">,
   ): AsyncGenerator<MessageSummary, void>;
-  /** Replays all events that fit, in the background; `readReplay` says how far it is. */
+  /** Starts a replay of all events that match the filter. It runs in the service; `readReplay` returns its progress. */
   replayMatching(filter: ReplayFilter, options?: MatchingOptions): Promise<ReplayJob>;
-  /** How many events {@link replayMatching} would replay. */
+  /** Number of events that {@link replayMatching} would replay. */
   countMatching(filter: ReplayFilter, options?: Pick<MatchingOptions, "includeReplayed">): Promise<DryRun>;
-  /** All replays of many events, newest first, page by page. */
+  /** All replays of many events, newest first, read page by page. */
   allReplays(): AsyncGenerator<ReplayJob, void>;
-  /** All publications that fit, newest first, page by page. */
+  /** All publications that match the filter, newest first, read page by page. */
   allPublications(
     filter?: Omit<Options<"listPublications">, "limit">,
   ): AsyncGenerator<PublicationSummary, void>;
-  /** All customers that fit, by uid, page by page. */
+  /** All customers that match the filter, sorted by uid, read page by page. */
   allCustomers(filter?: Omit<Options<"listCustomers">, "limit">): AsyncGenerator<Customer, void>;
-  /** All event types that fit, by name, without schemas and examples, page by page. */
+  /** All event types that match the filter, sorted by name, without schemas and examples, read page by page. */
   allEventTypes(filter?: Omit<Options<"listEventTypes">, "limit">): AsyncGenerator<ListedEventType, void>;
-  /** Events of the organization in real time; see {@link followStream}. */
+  /** Changes of the organization in real time; see {@link followStream}. */
   follow(options?: FollowOptions): AsyncGenerator<StreamEvent, void>;
 }
 
@@ -69,7 +69,7 @@ type Last<List extends unknown[]> = Required<List> extends [...unknown[], infer 
 
 /**
  * Creates a client. Every method rejects with a {@link PostriderError} when the service refuses or cannot be reached.
- * @throws {TypeError} for a credential that no header can carry, which it does not repeat.
+ * @throws {TypeError} for a credential that no header can carry; the message does not contain the credential.
  */
 export function createClient(options: ClientOptions): Client {
   const transport: Transport = {
@@ -79,7 +79,7 @@ export function createClient(options: ClientOptions): Client {
     deadlineMs: options.deadlineMs ?? Number.POSITIVE_INFINITY,
     maxAttempts: options.maxAttempts ?? 5,
     retryBaseMs: options.retryBaseMs ?? 500,
-    // Browsers refuse to call it as another object's method.
+    // Wrapped, because browsers refuse to call `fetch` as a method of another object.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
   };
   const operations = Object.fromEntries(
@@ -101,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
         async (page) => (await operations.listMessages(mailboxId, { ...filter, ...page })).messages,
         ({ id }) => ({ after: id }),
       ),
-    // Which of the two answers it is follows from dry_run.
+    // The casts are safe: `startReplay` returns a `DryRun` with `dry_run`, and a `ReplayJob` without it.
     replayMatching: (filter, { ratePerSecond, includeReplayed, webhookId } = {}) =>
       operations.startReplay({
         filter,
@@ -139,7 +139,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** Checked here, because `fetch` would put a value that it refuses, and so the secret, into its message. */
+/** Checks credentials before `fetch` does: the message of its error would contain the secret. */
 function credentialHeaders({ apiKey, sessionToken }: ClientOptions): Record<string, string> {
   const headers: Record<string, string> = {};
   if (apiKey !== undefined) headers["authorization"] = `Bearer ${carried("apiKey", apiKey)}`;
@@ -147,7 +147,7 @@ function credentialHeaders({ apiKey, sessionToken }: ClientOptions): Record<stri
   return headers;
 }
 
-/** Without blanks and line ends around it, such as a file has. */
+/** Removes blanks and line ends around a credential, such as the line end of a file. @throws {TypeError} */
 function carried(name: "apiKey" | "sessionToken", text: string): string {
   const value = text.trim();
   if (/[^!-~]/.test(value)) {
@@ -158,7 +158,7 @@ function carried(name: "apiKey" | "sessionToken", text: string): string {
 
 const pageSize = 100;
 
-/** A list from its beginning to its end; `behind` says how the page behind an entry is asked for. */
+/** Reads a list page by page. `behind` returns the query of the page after the last entry (keyset pagination). */
 async function* pages<Entry, Behind extends object>(
   read: (page: Partial<Behind> & { limit: number }) => Promise<Entry[]>,
   behind: (last: Entry) => Behind,
@@ -171,11 +171,11 @@ async function* pages<Entry, Behind extends object>(
   }
 }
 
-/** How {@link Client.replayMatching} replays. */
+/** Options of {@link Client.replayMatching}. */
 export interface MatchingOptions {
   ratePerSecond?: number;
-  /** Also the failures that have a replay which is under way or went through. */
+  /** Whether to include failed events whose replay is in progress or succeeded. */
   includeReplayed?: boolean;
-  /** A webhook-id of its own for each replay, for receivers that must apply the events again. */
+  /** Gives each replay a new webhook-id, for receivers that must apply the events again. */
   webhookId?: "new";
 }

@@ -7,46 +7,49 @@ export { SchemaError } from "./standardSchema.ts";
 
 const maxReasonLength = 1000;
 
-/** Thrown by a handler to end a message for good: it becomes dead with this reason, and is not claimed again. */
+/** Thrown by a handler to reject a message: the message becomes dead with this reason, and is not claimed again. */
 export class RejectMessage extends Error {
   override name = "RejectMessage";
 }
 
-/** A claimed message whose payload is what the schema gave, or what the program says it is. */
+/** A claimed message. The type of its payload comes from the schema or, without one, from the caller, unchecked. */
 export type TypedMessage<Payload = unknown> = Omit<ClaimedMessage, "payload"> & { payload: Payload };
 
-/** The handler of a message: its end acknowledges the message, an error releases it. */
+/** Handles a message. When it returns, the message is acknowledged; when it throws, the message is released. */
 export type MessageHandler<Payload = unknown> = (
   message: TypedMessage<Payload>,
   context: HandlerContext,
 ) => Promise<void> | void;
 
 export interface HandlerContext {
-  /** Aborts when the claim is lost: somebody else may have the message, so stop working on it. */
+  /** Aborts when the claim is lost: another consumer may have the message, so stop working on it. */
   signal: AbortSignal;
 }
 
 export interface ConsumerOptions<Payload = unknown> {
-  /** Schema of the payloads, of any library that implements Standard Schema; a message that does not fit becomes dead, with the reason. */
+  /**
+   * Schema of the payloads, from any library that implements Standard Schema. A message whose payload violates the schema becomes
+   * dead, with the violation as its reason.
+   */
   schema?: Schema<Payload>;
   /** Stops the consumer when it aborts, as `stop` does. */
   signal?: AbortSignal;
-  /** The most messages handled at the same time; 1 unless given. */
+  /** Maximum number of messages handled at the same time; 1 by default. */
   concurrency?: number;
-  /** How long a claim lasts without word from here; it is renewed while the handler works. 60 s unless given. */
+  /** Duration of a claim; it is extended while the handler works. 60 s by default. */
   leaseSeconds?: number;
-  /** How long one request waits for messages; 20 s unless given. With 0 an empty mailbox is asked once a second. */
+  /** How long one request waits for messages (long poll); 20 s by default. With 0, an empty mailbox is polled once a second. */
   waitSeconds?: number;
-  /** How long a message rests after its handler failed; 2, 4, 8 … up to 300 s unless given. */
+  /** Delay, in seconds, before a message whose handler failed can be claimed again; 2, 4, 8 … up to 300 by default. */
   retryDelaySeconds?: (message: ClaimedMessage) => number;
-  /** Told of handlers that failed, claims that were lost and requests that failed; work goes on. */
+  /** Called for each failed handler, lost claim and failed request. The consumer continues. */
   onError?: (error: unknown, message?: ClaimedMessage) => void;
 }
 
 export interface MailboxConsumer {
-  /** Claims no more, gives back what no handler has begun, lets the others finish, and resolves when they have. */
+  /** Stops claiming, releases messages that no handler has begun, and resolves when the running handlers have finished. */
   stop(): Promise<void>;
-  /** Ends with `stop`; rejects when the service refuses for good, such as after the API key was deleted. */
+  /** Resolves after `stop`; rejects when retries cannot help, for example because the API key was deleted. */
   finished: Promise<void>;
 }
 
@@ -56,8 +59,8 @@ type MailboxClient = Pick<
 >;
 
 /**
- * Claims messages of a mailbox as they come and hands each to `handle`, until it is stopped.
- * @throws {RangeError} for a `concurrency` with which nothing would ever be claimed.
+ * Claims messages of a mailbox as they arrive and passes each to `handle`, until it is stopped.
+ * @throws {RangeError} for a `concurrency` below 1, with which no message would ever be claimed.
  */
 export function consumeMailbox<Payload = unknown>(
   client: MailboxClient,
@@ -83,18 +86,18 @@ export function consumeMailbox<Payload = unknown>(
 }
 
 const most = { messagesOfCall: 100, pauseMs: 30_000 };
-/** The least time from one claim that finds nothing to the next: not all of them wait. */
+/** Minimum time from the start of a claim that found nothing to the next one, because such a claim may be answered at once. */
 const emptyMs = 1_000;
-/** How much longer than the service a waiting request may take. */
+/** Added to the wait of a long poll, this is the time limit of its request. */
 const waitMarginMs = 15_000;
 
 interface InFlight {
   message: ClaimedMessage;
   lost: AbortController;
   done: Promise<void>;
-  /** When the claim runs out unless it is extended, by the monotonic clock. */
+  /** When the claim ends unless it is extended, by the monotonic clock. */
   endsAtMs: number;
-  /** It was to be extended since, and the service has not said that it is. */
+  /** Whether an extension was requested and has not been confirmed yet. */
   isUnheard: boolean;
 }
 
@@ -104,7 +107,7 @@ class Consumer {
   readonly #handle: MessageHandler;
   readonly #options: Required<Omit<ConsumerOptions, "schema" | "signal">> & Pick<ConsumerOptions, "schema">;
   readonly #stopping = new AbortController();
-  /** By claim token: a message can be here again while the handler of a lost claim of it still works. */
+  /** By claim token, not by id: a message can be claimed again here while the handler of its lost claim still works. */
   readonly #inFlight = new Map<string, InFlight>();
 
   constructor(client: MailboxClient, mailboxId: string, handle: MessageHandler, options: ConsumerOptions) {
@@ -150,7 +153,7 @@ class Consumer {
     }
   }
 
-  /** Claims as many as there is room for, once there is room. @returns whether it asked and got nothing. */
+  /** Waits until a handler is free, then claims as many messages as handlers are free. @returns whether a claim found nothing. */
   async #claim(): Promise<boolean> {
     const { concurrency, leaseSeconds, waitSeconds } = this.#options;
     if (this.#inFlight.size >= concurrency) {
@@ -180,7 +183,7 @@ class Consumer {
     }
   }
 
-  /** A claim whose answer was not waited for may have been made: the same Claim-Id finds it, so that nothing stays leased. */
+  /** Releases the messages of an aborted claim, so that none stays leased: the same Claim-Id returns the same messages again. */
   async #giveBack(claimId: string, body: { max: number; lease_seconds: number }): Promise<void> {
     try {
       const { messages } = await this.#client.claimMessages(
@@ -227,7 +230,7 @@ class Consumer {
     requireSuccess((await this.#client.acknowledgeMessages(this.#mailboxId, { messages })).results);
   }
 
-  /** @throws {RejectMessage} for a payload that is not as the schema says, which no later claim would change. */
+  /** Validates the payload. @throws {RejectMessage} when it violates the schema, because a later claim would not change that. */
   async #read(message: ClaimedMessage): Promise<TypedMessage> {
     const { schema } = this.#options;
     if (schema === undefined) return message;
@@ -238,12 +241,12 @@ class Consumer {
     }
   }
 
-  /** The end of a lease that the service has just given. */
+  /** The end of a lease that begins now. */
   #leaseEndMs(): number {
     return performance.now() + this.#options.leaseSeconds * 1000;
   }
 
-  /** Renews every claim at hand; a handler whose claim is lost, or has run out while the service was away, is told. */
+  /** Extends all claims. Aborts the signals of handlers whose claim is lost, or has ended while the service was unavailable. */
   async #renew(): Promise<void> {
     const held = [...this.#inFlight.values()].filter(({ lost }) => !lost.signal.aborted);
     const isOver = ({ isUnheard, endsAtMs }: InFlight): boolean => isUnheard && endsAtMs <= performance.now();
@@ -294,7 +297,7 @@ function requireSuccess(results: readonly { ok: boolean; error?: string }[]): vo
   if (failed !== undefined) throw new Error(`the claim was lost: ${failed.error}`);
 }
 
-/** Whether asking again cannot help: the key is gone, is of the wrong kind, or there is no such mailbox. */
+/** Whether a retry cannot help: the API key is invalid or has no access, the mailbox does not exist, or the request is wrong. */
 function isFinal(error: unknown): boolean {
   return error instanceof PostriderError && [400, 401, 403, 404].includes(error.status);
 }

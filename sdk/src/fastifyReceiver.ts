@@ -2,7 +2,7 @@ import { defaultMaxBytes, receiveDelivery, type ReceiverOptions } from "./receiv
 
 export type { ReceiverOptions } from "./receiveDelivery.ts";
 
-/** The part of a Fastify instance that is used. */
+/** The methods of a Fastify instance that the plugin uses. */
 export interface FastifyScope {
   removeAllContentTypeParsers(): unknown;
   addContentTypeParser(type: "*", options: { parseAs: "buffer"; bodyLimit: number }, parse: never): unknown;
@@ -19,8 +19,8 @@ interface ScopedReply {
 }
 
 /**
- * A Fastify plugin with the route `POST path`: `app.register(webhookRoute({ path: "/hooks", … }))`. In its own scope
- * bodies stay bytes; the rest of the application parses its own as before.
+ * A Fastify plugin with the route `POST path`: `app.register(webhookRoute({ path: "/hooks", … }))`. Within the plugin's scope
+ * bodies are not parsed; the parsers of the rest of the application do not change.
  */
 export function webhookRoute<Payload = unknown>(
   options: ReceiverOptions<Payload> & { path: string },

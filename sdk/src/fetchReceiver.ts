@@ -9,7 +9,7 @@ import {
 export { BodyAlreadyReadError, type ReceiverOptions } from "./receiveDelivery.ts";
 
 /**
- * A receiver for whatever hands over a `Request` and takes a `Response`: a route handler of Next
+ * A receiver for frameworks whose handlers take a `Request` and return a `Response`: route handlers of Next
  * (`export const POST = receiveWebhook({ … })`), Hono, Remix, Deno, Bun, Workers.
  */
 export function receiveWebhook<Payload = unknown>(
@@ -32,7 +32,7 @@ async function read(request: Request, maxBytes = defaultMaxBytes) {
   return request.body === null ? new Uint8Array() : gather(piecesOf(request.body), maxBytes);
 }
 
-/** Not every browser lets a stream be iterated. */
+/** Iterates over a stream, for browsers in which streams have no async iterator. */
 async function* piecesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = body.getReader();
   try {

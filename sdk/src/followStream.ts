@@ -1,7 +1,7 @@
 import { PostriderError } from "./postriderError.ts";
 import { foreign, pause, refusalOf, type Transport } from "./request.ts";
 
-/** Something that happened in the organization; times are Unix seconds. */
+/** A change in the organization; times are Unix seconds. */
 export type StreamEvent =
   | {
       type: "item";
@@ -11,7 +11,7 @@ export type StreamEvent =
   | { type: "target" | "mailbox"; data: { id: string } }
   | { type: "handoff"; data: { event_id: string; target_id: string } }
   | { type: "summary"; data: StreamSummary }
-  /** Something may have been missed: read again what you show. */
+  /** Changes may have been missed: read the displayed data again. */
   | { type: "reset"; data: { reason: string } };
 
 export interface StreamedAttempt {
@@ -25,11 +25,11 @@ export interface StreamedAttempt {
   next_attempt_at: number | null;
 }
 
-/** In place of items and attempts when there are too many to tell each. */
+/** Counts, sent instead of single items and attempts when there are too many of them. */
 export interface StreamSummary {
   from: number;
   to: number;
-  /** An entry with the `target_id` null counts for all targets that have none of their own. */
+  /** The entry with `target_id` null has the sums of all targets without an entry of their own. */
   targets: {
     target_id: string | null;
     accepted: number;
@@ -40,19 +40,20 @@ export interface StreamSummary {
 }
 
 export interface FollowOptions {
-  /** Only these; all unless given. */
+  /** Types of the changes to receive; all by default. */
   types?: readonly ("item" | "attempt" | "target" | "mailbox" | "handoff")[];
   /** Ends the iteration. */
   signal?: AbortSignal;
 }
 
-/** The service says something every 15 s; after this long without a word the connection is taken for lost. */
+/** The service sends at least a heartbeat every 15 s; a connection without any bytes for this long is considered lost. */
 const silenceMs = 45_000;
 const maxWaitMs = 30_000;
 
 /**
- * Events of the organization in real time, at least once. A lost connection is opened again and resumes where it was.
- * @throws {PostriderError} when asking again cannot help, such as after the credential was revoked.
+ * Yields changes of the organization in real time, at least once. After a lost connection, it reconnects and resumes after the
+ * last change.
+ * @throws {PostriderError} when a retry cannot help, for example because the credential was revoked.
  */
 export async function* followStream(
   transport: Transport,
@@ -74,15 +75,15 @@ export async function* followStream(
   }
 }
 
-/** Another service's answer, a redirect, or a refusal that stays: 404 is the answer of an address where no such service is. */
+/** Whether a status is final: a redirect, an answer of another service (such as 404), or a refusal that will not change. */
 function isForGood(status: number): boolean {
   return status >= 200 && status < 500 && status !== 408 && status !== 429;
 }
 
 interface Place {
-  /** The id to resume from. */
+  /** Id of the last event, after which the next connection resumes. */
   lastId?: string;
-  /** Connections in a row that were refused or did not come about. */
+  /** Number of consecutive connections that were refused or could not be opened. */
   failures: number;
 }
 
@@ -90,7 +91,7 @@ function isOver(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }
 
-/** One connection, until it ends. */
+/** Yields the events of one connection until it ends. */
 async function* readOnce(
   transport: Transport,
   path: string,
@@ -159,7 +160,7 @@ function readFrame(text: string): Frame {
   return frame;
 }
 
-/** Aborts once nothing was heard for too long. */
+/** Aborts `silence` when `touch` has not been called for {@link silenceMs}. */
 function watch(silence: AbortController): { touch: () => void; stop: () => void } {
   const end = (): void => silence.abort(new Error("nothing was heard from the service"));
   let timer = setTimeout(end, silenceMs);

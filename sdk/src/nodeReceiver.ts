@@ -9,31 +9,31 @@ import {
 
 export { BodyAlreadyReadError, type ReceiverOptions } from "./receiveDelivery.ts";
 
-/** The part of Node's `IncomingMessage` that is read, with what frameworks put on it. */
+/** The properties of Node's `IncomingMessage` that the receiver reads, and those that frameworks add. */
 export interface NodeRequest extends AsyncIterable<Uint8Array> {
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Whether anything has read from the stream. */
   readableDidRead?: boolean;
   body?: unknown;
-  /** The bytes that some hosts, and `verify` of `express.json`, keep beside the parsed body. */
+  /** The unparsed body, which some hosts, and a `verify` function of `express.json`, store in addition to the parsed one. */
   rawBody?: unknown;
 }
 
-/** The part of Node's `ServerResponse` that is used. */
+/** The methods of Node's `ServerResponse` that the receiver uses. */
 export interface NodeResponse {
   writeHead(status: number, headers?: Record<string, string>): unknown;
   end(text?: string): unknown;
 }
 
 export interface NodeReceiverOptions {
-  /** Told of the handler's errors where there is no `next` to take them, as in Node's own server; printed unless given. */
+  /** Called with an error of the handler if there is no `next`, as in Node's own server; by default the error is printed. */
   onError?: (error: unknown) => void;
 }
 
 /**
  * A receiver for Express, Node's own server and API routes of Next's pages: `app.post("/hooks", receiveWebhook({ … }))`.
- * It reads the body itself. Bytes that `express.raw` has read, or that are kept as `rawBody`, will do as well; a body that
- * is parsed already is an error, because parsed and printed again it is no longer what was signed.
+ * It reads the body itself, or takes the bytes that `express.raw` has read or that are stored as `rawBody`. A body that was
+ * parsed before is an error, because serializing it again could give other bytes than the signed ones.
  */
 export function receiveWebhook<Payload = unknown>(
   options: ReceiverOptions<Payload> & NodeReceiverOptions,
@@ -47,7 +47,7 @@ export function receiveWebhook<Payload = unknown>(
       response.end(error === undefined ? undefined : JSON.stringify({ error }));
     } catch (error) {
       if (next === undefined) {
-        // Thrown on, it would end the process of a plain Node server.
+        // Not thrown again, because that would end the process of a plain Node server.
         response.writeHead(500);
         response.end();
         (options.onError ?? complain)(error);

@@ -1,12 +1,12 @@
-/** Any refusal or failure of the service, or of the way to it. */
+/** A refusal or failure of the service, or a failure of the network. */
 export class PostriderError extends Error {
-  /** The HTTP status; 0 when no answer came. */
+  /** The HTTP status; 0 when there was no answer. */
   readonly status: number;
-  /** The interface's name for this refusal, where one status stands for several, such as `idempotency_conflict`. */
+  /** The refusal's code, if its status alone does not identify it, such as `idempotency_conflict`. */
   readonly code: string | undefined;
-  /** Names the request in the service's log. */
+  /** Id of the request in the service's log. */
   readonly requestId: string | undefined;
-  /** How long the service asks to wait, after which the client has given up by itself. */
+  /** Retry-After of the service's last answer, in seconds. The client has already given up retrying. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(message: string, details: PostriderErrorDetails) {

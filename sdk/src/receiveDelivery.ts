@@ -7,21 +7,21 @@ import {
   WebhookVerificationError,
 } from "./verifyWebhook.ts";
 
-/** The parts of a receiver of deliveries, independent of the framework. */
+/** Options of a receiver of deliveries, the same for all frameworks. */
 export interface ReceiverOptions<Payload = unknown> extends Pick<
   VerifyOptions<Payload>,
   "schema" | "toleranceSeconds"
 > {
-  /** `whsec_…`: one, both while one is rotated, or where to ask for them at each delivery. */
+  /** One secret (`whsec_…`), both during a rotation, or a function that returns them for each delivery. */
   secrets: Secrets | (() => Secrets | Promise<Secrets>);
   /**
-   * Handles a delivery; when it returns, 204 is answered. An error is passed on to the framework, whose 500 makes Postrider
-   * retry: the same delivery may arrive twice, with the same `id`.
+   * Handles a delivery. When it returns, the answer is 204. An error is passed to the framework, which answers 500, so that
+   * Postrider retries. The same delivery may arrive twice, with the same `id`.
    */
   handle: (delivery: VerifiedWebhook<Payload>) => unknown;
-  /** Told of deliveries that are answered 400: not signed with one of the secrets, too old, or not as the schema says. */
+  /** Called for each delivery that is answered 400: wrong signature, timestamp too far from now, or payload against the schema. */
   onRefused?: (error: WebhookVerificationError | SchemaError) => void;
-  /** The largest body that is read, in bytes; 1 MiB unless given, which is what the service takes unless told otherwise. */
+  /** Size limit of a body in bytes; 1 MiB by default, which is also the service's default limit of an item. */
   maxBytes?: number;
 }
 
@@ -29,7 +29,7 @@ type Secrets = string | readonly string[];
 
 export interface ReceiverAnswer {
   status: 204 | 400 | 413;
-  /** Why it was refused; nothing of it is a secret. */
+  /** The reason of a refusal; it contains no secret. */
   error?: string;
 }
 
@@ -40,12 +40,12 @@ export class BodyTooLargeError extends Error {
   override name = "BodyTooLargeError";
 }
 
-/** Something has parsed the body before, so that the bytes that were signed are lost. The message says how to mend it. */
+/** The body was parsed before, so that the signed bytes are lost. The message says how to fix that. */
 export class BodyAlreadyReadError extends Error {
   override name = "BodyAlreadyReadError";
 }
 
-/** Reads, verifies and handles a delivery. @throws what the handler, `secrets` or the reading throws. */
+/** Reads, verifies and handles a delivery. @throws the errors of `handle`, `secrets` and `readBody`. */
 export async function receiveDelivery<Payload>(
   { secrets, handle, onRefused, ...options }: ReceiverOptions<Payload>,
   headers: WebhookHeaders,
@@ -66,7 +66,7 @@ export async function receiveDelivery<Payload>(
   return { status: 204 };
 }
 
-/** The pieces as one. @throws {BodyTooLargeError} */
+/** Concatenates the pieces of a body. @throws {BodyTooLargeError} */
 export async function gather(pieces: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const read: Uint8Array[] = [];
   let bytes = 0;

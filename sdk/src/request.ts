@@ -1,26 +1,26 @@
 import { PostriderError } from "./postriderError.ts";
 
-/** How an operation travels, as the generated table says it. */
+/** How an operation becomes an HTTP request; a row of the generated table. */
 export interface OperationRow {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
   hasBody: boolean;
-  /** Options that become headers, with the headers' names. */
+  /** Names of the headers, by the options that they are set from. */
   headers: Readonly<Record<string, string>>;
-  /** Options that become parameters of the query. */
+  /** Names of the options that become query parameters. */
   query: readonly string[];
-  /** Whether it may be sent again when it is unknown whether the first one arrived. */
+  /** Whether the request may be repeated when it is unknown whether the first one arrived. */
   idempotent: boolean;
-  /** The option that makes repetitions harmless; made up when it is not given. */
+  /** The option with the idempotency key; generated when it is not given. */
   key?: string;
-  /** A field that every good answer has. */
+  /** A field that every successful answer has. */
   answer?: string;
 }
 
 /** Options of every operation. */
 export interface CallOptions {
   signal?: AbortSignal;
-  /** For each attempt; the client's own unless given. */
+  /** Time limit of each attempt; by default that of the client. */
   timeoutMs?: number;
 }
 
@@ -41,9 +41,9 @@ type Options = CallOptions & Record<string, unknown>;
 const maxWaitMs = 30_000;
 
 /**
- * Calls an operation: path parameters first, then the body if it takes one, then options. Attempts that surely did
- * nothing (429, most 503) are repeated, and those whose fate is unknown when repeating is harmless.
- * @throws {PostriderError} for a refusal, when no attempt succeeded, and for an option that cannot be sent (400).
+ * Calls an operation. `inputs` are the path parameters, the body if the operation has one, and the options. Attempts that had no
+ * effect (429, most 503) are repeated; attempts whose outcome is unknown only if the operation is idempotent or has a key.
+ * @throws {PostriderError} for a refusal, when no attempt succeeded, and for an option that no header can carry (400).
  */
 export async function callOperation(
   transport: Transport,
@@ -90,7 +90,7 @@ function queryOf(row: OperationRow, options: Options): string {
   return query.size === 0 ? "" : `?${query.toString()}`;
 }
 
-/** Bytes go as they are, everything else as JSON. */
+/** The body of the request: a `Uint8Array` unchanged, everything else as JSON. */
 function contentOf(body: unknown): { body?: string | Uint8Array<ArrayBuffer> } {
   if (body === undefined) return {};
   return { body: body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body) };
@@ -111,7 +111,7 @@ function headersOf(
   return headers;
 }
 
-/** A header's value. `fetch` would refuse others, as if the service were away. */
+/** Checks the value of a header: an error of `fetch` would look as if the service could not be reached. */
 function carried(option: string, value: string): string {
   if (!/[^\t -~\u0080-\u00ff]/.test(value)) return value;
   throw new PostriderError(`${option} has a character that no header can carry`, { status: 400 });
@@ -131,19 +131,19 @@ async function attemptOnce(
 ): Promise<unknown> {
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = asked === undefined ? timeout : AbortSignal.any([asked, timeout]);
-  // A redirect that is followed turns a POST into a GET, and leaves the credential behind where it leads to another origin.
+  // Redirects are not followed: that would turn a POST into a GET, and drop the credential on the way to another origin.
   const response = await transport.fetch(url, { ...init, redirect: "manual", signal });
   const text = await response.text();
   if (!response.ok) throw refusalOf(response, text, url);
   const answer = parse(text, response, url);
-  // The service accepts items with 202 alone; a page of a proxy that answers 200 has stored nothing.
+  // The service accepts items only with 202. A 200 comes from something else, such as a proxy, which has stored nothing.
   if (isOfItem(row) && response.status !== 202) throw foreign("is no 202", response, url);
   if (row.answer !== undefined && !hasField(answer, row.answer))
     throw foreign(`has no "${row.answer}"`, response, url);
   return answer;
 }
 
-/** Whether an item is handed over. */
+/** Whether the operation sends an item or a publication. */
 function isOfItem({ headers }: OperationRow): boolean {
   return Object.hasOwn(headers, "eventType");
 }
@@ -160,7 +160,7 @@ function parse(text: string, response: Response, url: string): unknown {
   }
 }
 
-/** An answer that another service than Postrider gave. */
+/** The error for an answer that cannot be Postrider's. */
 export function foreign(what: string, { status }: Response, url: string, cause?: unknown): PostriderError {
   const message = `the answer ${status} of ${withoutQuery(url)} ${what}: is this the address of a Postrider service?`;
   return new PostriderError(message, { status, cause });
@@ -170,15 +170,15 @@ function withoutQuery(url: string): string {
   return url.replace(/\?.*$/s, "");
 }
 
-/** The service's refusal of a request, or the redirect of something before it. */
+/** The error for a refusal by the service, or for a redirect or error of a proxy. */
 export function refusalOf(response: Response, text: string, url: string): PostriderError {
   const { status, headers } = response;
-  // Browsers hide where a redirect leads to, and its status.
+  // Browsers hide the location and the status of a redirect.
   if (response.type === "opaqueredirect") return redirected("elsewhere", 302);
   const location = headers.get("location");
   if (status >= 300 && status < 400 && location !== null) return redirected(`to ${location}`, status);
   const message = messageOf(text);
-  // A proxy before the service has pages of its own for its errors.
+  // An answer without `error` is not the service's. From 500 on, it may be the error page of a proxy in front of it.
   if (message === undefined && status < 500) return foreign("does not say why", response, url);
   return new PostriderError(message ?? `${withoutQuery(url)} answered ${status}`, {
     status,
@@ -205,7 +205,7 @@ function secondsOf(text: string | null): number | undefined {
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
 }
 
-/** An abort that the caller asked for stays what it is. */
+/** Turns an error of `fetch` into a {@link PostriderError}. @throws the signal's reason when the caller aborted the call. */
 function toFailure(
   error: unknown,
   { url, timeoutMs }: { url: string; timeoutMs: number },
@@ -221,18 +221,18 @@ function toFailure(
 function isWorthRepeating({ status, code, retryAfterSeconds }: PostriderError, repeatable: boolean): boolean {
   if (status === 429) return true;
   if (code === "outcome_unknown" && !repeatable) return false;
-  // Without a time to wait, 503 is how the service is set up, not how it fares.
+  // A 503 without Retry-After means that the service is not configured for the call, so a retry cannot help.
   if (status === 503) return retryAfterSeconds !== undefined;
   return repeatable && (status === 0 || status === 408 || status === 502 || status === 504);
 }
 
-/** The delay that the service asks for, or exponential back-off with full jitter. */
+/** Delay before a retry: Retry-After, or exponential back-off with jitter (50 to 100 %); 30 s at most. */
 function waitMs(transport: Transport, { retryAfterSeconds }: PostriderError, attempt: number): number {
   if (retryAfterSeconds !== undefined) return Math.min(retryAfterSeconds * 1000, maxWaitMs);
   return Math.min(transport.retryBaseMs * 2 ** (attempt - 1), maxWaitMs) * (0.5 + Math.random() / 2);
 }
 
-/** Resolves after the time; rejects with the signal's reason when that comes first. */
+/** Resolves after `durationMs`; rejects with the signal's reason if it aborts first. */
 export function pause(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {

@@ -1,6 +1,6 @@
 /**
- * A schema of any library that keeps to Standard Schema 1 (Zod, Valibot, ArkType, TypeBox …): the part of
- * `@standard-schema/spec` that is needed here, so that nothing has to be installed for it.
+ * A schema of any library that implements Standard Schema 1 (Zod, Valibot, ArkType, TypeBox …): the needed part of
+ * `@standard-schema/spec`, declared here to avoid a dependency.
  */
 export interface Schema<Output = unknown> {
   readonly "~standard": {
@@ -15,13 +15,13 @@ type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** The violations of a schema, with their places. */
+/** A violation of a schema; `path` is its place in the value. */
 export interface SchemaIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** A payload that its schema refuses; the message names the first places. */
+/** A payload violates its schema; the message describes the first five violations. */
 export class SchemaError extends Error {
   override name = "SchemaError";
   readonly issues: readonly SchemaIssue[];
@@ -34,7 +34,7 @@ export class SchemaError extends Error {
 
 const maxNamed = 5;
 
-/** The value as the schema gives it. @throws {SchemaError} */
+/** Validates a value, and returns the schema's output. @throws {SchemaError} */
 export async function validate<Output>(schema: Schema<Output>, value: unknown): Promise<Output> {
   const result = await schema["~standard"].validate(value);
   if (result.issues !== undefined) throw new SchemaError(result.issues);

@@ -14,7 +14,7 @@ const checked = defineEvents({
   "order.paid": z.object({ order: z.number(), cents: z.coerce.number() }),
 });
 
-/** Keeps what would be sent. */
+/** A client that records the items instead of sending them. */
 function createSink(): { sent: unknown[]; sendItem: (...inputs: unknown[]) => Promise<AcceptedItem> } {
   const sent: unknown[] = [];
   return {
@@ -27,7 +27,7 @@ function createSink(): { sent: unknown[]; sendItem: (...inputs: unknown[]) => Pr
 }
 
 describe("typed events", () => {
-  it("are sent with their type, and not at all when they do not fit", async () => {
+  it("are sent with their type, and not sent when the payload violates the schema", async () => {
     const sink = createSink();
     const payload = { order: 1, cents: 300 };
     await checked.send(sink, "t", { type: "order.paid", payload, correlationId: "c" });
@@ -45,9 +45,9 @@ describe("typed events", () => {
     ]);
   });
 
-  it("are read as what their schema makes of them, and unknown ones are nothing", async () => {
+  it("are read with the schema's output as payload; unknown types are read as undefined", async () => {
     const event = await checked.read({ eventType: "order.paid", payload: { order: 1, cents: "300" } });
-    // The compiler knows the payload by the type.
+    // Compiles only if the type of the event narrows the type of its payload.
     expect(event?.type === "order.paid" && event.payload.cents + 1).toBe(301);
     expect(await checked.read({ eventType: "order.lost", payload: {} })).toBeUndefined();
     expect(await checked.read({ eventType: null, payload: {} })).toBeUndefined();

@@ -1,16 +1,16 @@
 import type { AcceptedItem, Operations } from "./operations.generated.ts";
 import { type Schema, validate } from "./standardSchema.ts";
 
-/** An event whose payload has the type that belongs to its event type. */
+/** An event with one of the event types, and the payload type that belongs to it. */
 export type TypedEvent<Payloads> = {
   [Type in keyof Payloads & string]: { type: Type; payload: Payloads[Type] };
 }[keyof Payloads & string];
 
-/** Event types with their payloads: sends and reads no others. */
+/** Sends and reads events of the given event types only. */
 export interface TypedEvents<Payloads> {
   /**
    * Sends an item of this type, with `X-Event-Type`.
-   * @throws {SchemaError} before anything is sent, when there is a schema and the payload does not fit it.
+   * @throws {SchemaError} before anything is sent, when there is a schema and the payload violates it.
    */
   send<Type extends keyof Payloads & string>(
     client: Pick<Operations, "sendItem">,
@@ -18,8 +18,8 @@ export interface TypedEvents<Payloads> {
     item: { type: Type; payload: Payloads[Type] } & SendOptions,
   ): Promise<AcceptedItem>;
   /**
-   * The received event as one of the types; undefined for another type.
-   * @throws {SchemaError} when the payload does not fit its type's schema.
+   * Returns the received event with its type and payload; undefined for any other event type.
+   * @throws {SchemaError} when the payload violates the schema of its type.
    */
   read(received: { eventType: string | null; payload: unknown }): Promise<TypedEvent<Payloads> | undefined>;
 }
@@ -30,11 +30,11 @@ type PayloadsOf<Schemas> = {
   [Type in keyof Schemas]: Schemas[Type] extends Schema<infer Payload> ? Payload : never;
 };
 
-/** Event types by their schemas, which are held against what is sent and what arrives. */
+/** Defines event types by their schemas, which check the payloads of sent and of received events. */
 export function defineEvents<Schemas extends Record<string, Schema>>(
   schemas: Schemas,
 ): TypedEvents<PayloadsOf<Schemas>>;
-/** Event types by a type alone, which the compiler holds against the code and nobody against what arrives. */
+/** Defines event types by a TypeScript type only: the compiler checks sent payloads, and received ones are not checked. */
 export function defineEvents<Payloads>(types: readonly (keyof Payloads & string)[]): TypedEvents<Payloads>;
 export function defineEvents<Payloads>(
   known: Readonly<Record<string, Schema>> | readonly string[],
@@ -49,7 +49,7 @@ export function defineEvents<Payloads>(
   return {
     async send(client, targetId, { type, payload, ...options }) {
       if (!schemas.has(type)) throw new TypeError(`there is no event type "${type}" here`);
-      // Interpreting it by the schema is left to readers.
+      // Only validated: the payload is sent as given, not as the schema's output, because readers apply the schema again.
       await check(type, payload);
       return client.sendItem(targetId, payload, { ...options, eventType: type });
     },

@@ -25,7 +25,7 @@ function newSecret(length = 32): string {
 }
 
 describe("verifyWebhook", () => {
-  it("takes the specification's example", async () => {
+  it("accepts the specification's example", async () => {
     expect(await verifyWebhook(secret, headers(), body, now)).toEqual({
       id,
       timestamp,
@@ -34,7 +34,7 @@ describe("verifyWebhook", () => {
     });
   });
 
-  it("takes what the reference library signs, as text and as bytes", async () => {
+  it("accepts deliveries signed by the reference library, as text and as bytes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), fc.uint8Array({ minLength: 24, maxLength: 64 }), async (text, bytes) => {
         const key = `whsec_${Buffer.from(bytes).toString("base64")}`;
@@ -46,7 +46,7 @@ describe("verifyWebhook", () => {
     );
   });
 
-  it("refuses whatever has one bit changed", async () => {
+  it("refuses a body in which one bit was changed", async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.integer({ min: 0, max: 7 }), async (place, bit) => {
         const changed = Buffer.from(body);
@@ -76,7 +76,7 @@ describe("verifyWebhook", () => {
     );
   });
 
-  it("takes either signature while a secret is rotated, with either secret or both", async () => {
+  it("accepts a delivery during a rotation with either secret or both", async () => {
     const [current, previous, other] = [newSecret(), newSecret(), newSecret()];
     const both = [current, previous].map((key) => new Webhook(key).sign(id, new Date(now.nowMs), body));
     const signed = headers({ "webhook-signature": both.join(" ") });
@@ -87,7 +87,7 @@ describe("verifyWebhook", () => {
     await expect(verifyWebhook([], signed, body, now)).rejects.toThrow("no signature matches");
   });
 
-  it("takes timestamps up to five minutes away, or as told", async () => {
+  it("accepts timestamps up to five minutes away, or up to toleranceSeconds", async () => {
     const at = (seconds: number, toleranceSeconds?: number) =>
       verifyWebhook(secret, headers(), body, { nowMs: (timestamp + seconds) * 1000, toleranceSeconds });
     expect(await at(300)).toMatchObject({ id });
@@ -98,7 +98,7 @@ describe("verifyWebhook", () => {
     await expect(at(11, 10)).rejects.toThrow("too far");
   });
 
-  it("reads headers as fetch and as Node have them", async () => {
+  it("reads the headers of fetch and of Node", async () => {
     expect(await verifyWebhook(secret, new Headers(headers()), body, now)).toMatchObject({ id });
     const upper = Object.fromEntries(
       Object.entries(headers()).map(([name, value]) => [name.toUpperCase(), [value]]),
@@ -107,7 +107,7 @@ describe("verifyWebhook", () => {
     await expect(verifyWebhook(secret, {}, body, now)).rejects.toThrow("webhook-id is missing");
   });
 
-  it("tells a wrong secret from a wrong delivery", async () => {
+  it("throws a TypeError for a malformed secret", async () => {
     await expect(verifyWebhook("whsec_***", headers(), body, now)).rejects.toThrow(TypeError);
     await expect(verifyWebhook("", headers(), body, now)).rejects.toThrow(TypeError);
   });

@@ -2,47 +2,47 @@ import { type Schema, validate } from "./standardSchema.ts";
 
 export { SchemaError } from "./standardSchema.ts";
 
-/** A delivery that is not what it says it is: another secret's, changed on the way, or too old. */
+/** A delivery cannot be trusted: wrong secret, changed content, or a timestamp too far from now. */
 export class WebhookVerificationError extends Error {
   override name = "WebhookVerificationError";
 }
 
 /** A verified delivery. */
 export interface VerifiedWebhook<Payload = unknown> {
-  /** The event's id, the same on every attempt: remember it to notice a delivery that arrives twice. */
+  /** The delivery's id, the same on every attempt: store it to recognize a delivery that arrives twice. */
   id: string;
   /** When this attempt was signed, in Unix seconds. */
   timestamp: number;
   /**
-   * The event type that the sender gave: the body's `event_type`, or the header `X-Event-Type`, which is not signed. Use a
-   * schema to check the payload.
+   * The event type that the sender gave: `event_type` in the body, else the header `X-Event-Type`, which is not signed: check the
+   * payload with a schema.
    */
   eventType: string | null;
-  /** The body as the sender of the item wrote it, parsed; what the schema made of it when there is one. */
+  /** The parsed body; with a schema, the schema's output. */
   payload: Payload;
 }
 
 export interface VerifyOptions<Payload = unknown> {
-  /** Schema of the payload, of any library that implements Standard Schema. */
+  /** Schema of the payload, from any library that implements Standard Schema. */
   schema?: Schema<Payload>;
-  /** How far the timestamp may be from now, either way; 300 s unless given. */
+  /** Maximum distance of the timestamp from the present, in the past or the future; 300 s by default. */
   toleranceSeconds?: number;
-  /** The present, in Unix milliseconds; the clock's unless given. */
+  /** The present in Unix milliseconds; by default from the clock. */
   nowMs?: number;
 }
 
-/** Headers as `fetch`, Node and most frameworks have them. */
+/** Headers as `fetch`, Node and most frameworks represent them. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Verifies a delivery by Standard Webhooks (`standard-webhooks-v1`) and gives its content. While a secret is being
- * rotated a delivery carries a signature of both; one that matches is enough.
- * @param secrets `whsec_…`, one or several.
- * @param body The bytes as received, or the same as text. Parsed and printed again they are others.
- * @throws {WebhookVerificationError} when it cannot be trusted.
- * @throws {SchemaError} when it can, and its payload does not fit the schema.
+ * Verifies a delivery by Standard Webhooks (`standard-webhooks-v1`) and returns its content. During a rotation of the secret, a
+ * delivery has a signature for each of both secrets; one that matches is enough.
+ * @param secrets one or several secrets (`whsec_…`).
+ * @param body the body as received, as bytes or text. Do not parse and serialize it: that may change its bytes.
+ * @throws {WebhookVerificationError} when the delivery cannot be trusted.
+ * @throws {SchemaError} when its signature is valid, and its payload violates the schema.
  */
 export async function verifyWebhook<Payload = unknown>(
   secrets: string | readonly string[],
@@ -67,7 +67,7 @@ export async function verifyWebhook<Payload = unknown>(
 }
 
 const defaultToleranceSeconds = 300;
-/** More signatures than a rotation has are an attempt to keep the receiver busy. */
+/** A rotation has two signatures; the limit keeps an attacker from occupying the receiver with many. */
 const maxSignatures = 10;
 
 function headerOf(headers: WebhookHeaders, name: string): string {
@@ -105,7 +105,7 @@ function readTimestamp(
   return timestamp;
 }
 
-/** The signatures of version 1, the symmetric one. */
+/** The signatures of version 1, which is symmetric (HMAC). */
 function readSignatures(header: string): Uint8Array<ArrayBuffer>[] {
   return header
     .split(" ")
@@ -114,7 +114,7 @@ function readSignatures(header: string): Uint8Array<ArrayBuffer>[] {
     .flatMap((entry) => decodeBase64(entry.slice("v1,".length)) ?? []);
 }
 
-/** Compares in constant time, which `verify` promises. */
+/** Whether one of the signatures was made with the secret. `crypto.subtle.verify` compares in constant time. */
 async function isSignedBy(
   secret: string,
   signatures: readonly Uint8Array<ArrayBuffer>[],
