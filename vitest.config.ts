@@ -6,12 +6,13 @@ import { closingLine } from "./server/scripts/closingLine.ts";
 import { LongestFirst } from "./server/scripts/longestFirst.ts";
 import { silence } from "./server/scripts/silence.ts";
 
-// Processes that tests start compile the sources they share once, which is half of the time that a start takes.
+// A compile cache shared by all processes that tests start: without it, compiling takes half of the time of a start.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "postrider-compile-cache");
 
 /**
- * Tests that run through the fast paths: acceptance, attempts, claims and their changes, and the comparisons of the fast paths
- * with their plain twins. Tests of decisions within SQL, or behind the same calls, run in the other project only.
+ * Tests that use the fast paths: acceptance, attempts, claims and their changes, and comparisons of fast paths with their plain
+ * twins. The project `plain` repeats them with the fast paths off. It has no tests of decisions within SQL, or of code behind
+ * calls that are the same with and without fast paths.
  */
 const core = [
   "server/src/postgres/hot/{callFunction,binaryRow}.test.ts",
@@ -41,14 +42,14 @@ const onWorkers = [
   "server/test/{mailbox-ordering,mailbox-order-on-citus,mailboxes-by-hand,handoff-follows-task,handoff-results,handoff-steering}.test.ts",
 ];
 
-/** The same with two cells on the workers of a Citus cluster, instead of everything else. */
+/** The only project when TEST_CITUS_URL is set: its tests run with two cells on the workers of a Citus cluster. */
 const onCitus = {
   extends: true as const,
   test: { name: "citus", include: onWorkers, env: { TEST_CELLS: "2" } },
 };
 /**
- * Tests that stand timers still. Each has a process of its own: in the others, services of earlier files run on, and a timer
- * of theirs that was set while time stood still would never fire.
+ * Tests with fake timers. Each runs in a process of its own: in a shared process, services of earlier files are still running,
+ * and a timer that they set while timers are fake would never fire.
  */
 const standingStill = globSync("{server,sdk,cli,bench,dashboard,faults}/**/*.test.ts", {
   cwd: import.meta.dirname,
@@ -59,21 +60,21 @@ const isOnCitus = (process.env["TEST_CITUS_URL"] ?? "") !== "";
 
 export default defineConfig({
   test: {
-    // No test has a limit of more than a quarter of an hour.
+    // No test has a time limit of more than 15 minutes.
     reporters: ["default", closingLine, silence(15 * 60_000)],
     sequence: { sequencer: LongestFirst },
     globalSetup: ["server/test/support/globalDatabase.ts", "server/test/support/bundlePrograms.ts"],
     testTimeout: 180_000,
     hookTimeout: 120_000,
-    // As long as a page or a service may take for one thing on a busy machine.
+    // The longest time that a page or a service may take for one step on a busy machine.
     expect: { poll: { timeout: 60_000 } },
-    // Most files wait for processes and clocks for half of their time: with two workers a core, the cores have something to
-    // do. With three, the gate was not sooner over, and tests waited for one another.
+    // Two workers for each of two cores, because most files spend half of their time waiting for processes and clocks. With three
+    // per core, the gate was not faster, and tests waited for each other.
     maxWorkers: 4,
-    // Files share nothing but modules; importing the service anew for each takes a fifth of the processors' time.
+    // Files share only modules. With isolation, importing the service again for each file takes a fifth of the CPU time.
     isolate: false,
-    // Node runs these sources as they are, and keeps what it compiled: Vite's transforms, once a project, and the way in
-    // which they read each imported name take a sixth of the processors' time. Nothing here replaces modules by mocks.
+    // Node runs these sources without Vite, and caches the compiled code. Vite's transforms, once per project, and its slower
+    // access to imported names would take a sixth of the CPU time. Without Vite, tests cannot mock modules; none does.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: isOnCitus
       ? [onCitus]
@@ -92,12 +93,12 @@ export default defineConfig({
           { extends: true, test: { name: "timers", include: standingStill, isolate: true } },
           {
             extends: true,
-            // With everything off that was written by hand for speed: see server/test/support/plain.ts.
+            // With the fast paths off: see server/test/support/plain.ts.
             test: { name: "plain", include: core, env: { TEST_PLAIN: "1" } },
           },
           {
             extends: true,
-            // With the data plane in four schemas: see docs/scaling.md.
+            // With the data plane divided into four cells (schemas): see docs/scaling.md.
             test: { name: "cells", include: acrossCells, env: { TEST_CELLS: "4" } },
           },
         ],

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /*
- * The command's first file, in words that every Node of the last ten years understands: an older one than it needs is
- * told so in a sentence.
+ * The command's first file, in syntax that every Node of the last ten years can parse: on a Node that is too old, it prints a
+ * sentence that says so.
  */
 "use strict";
 

@@ -8,7 +8,7 @@ import { clientTest as it } from "./support/clientTest.ts";
 import { nowhere, run, start } from "./support/command.ts";
 
 describe("targets and items", () => {
-  it("are made, sent, listed, read and replayed, with data alone on the standard output", async ({
+  it("are created, sent, listed, read and replayed, and standard output contains only data", async ({
     receiver,
     place,
     env,
@@ -68,7 +68,7 @@ describe("targets and items", () => {
     const again = await run(["replay", id, "--json"], { env });
     expect(again.json()[0]).toMatchObject({ source_event_id: id });
     await receiver.arrivals(3);
-    // Items that are still being delivered are not replayed.
+    // Waits, because items in progress are not replayed.
     await until(list, (items) => items.length === 3 && items.every(({ status }) => status === "DELIVERED"));
     const matching = ["replay", "--target", "orders", "--event-type", "order.created", "--json"];
     expect(await run(matching, { env })).toMatchObject({
@@ -80,12 +80,12 @@ describe("targets and items", () => {
     const all = await run([...matching, "--yes", "--new-webhook-id"], { env });
     expect(all.json()[0]).toMatchObject({ status: "RUNNING", include_replayed: false });
     const arrived = await receiver.arrivals(5);
-    // The single replay kept the webhook-id; these have their own.
+    // The single replay kept the webhook-id; the two replays with --new-webhook-id have new ones.
     expect(arrived[2]!.id).toBe(id);
     expect(new Set(arrived.map((one) => one.id)).size).toBe(4);
   });
 
-  it("of a target are held while it is disabled, and its secret can be changed", async ({ env }) => {
+  it("are held while their target is disabled, and its signing secret can be rotated", async ({ env }) => {
     await run(["target", "disable", "orders"], { env });
     await run(["send", "orders", "-"], { env, input: "{}" });
     const got = await run(["target", "get", "orders", "--json"], { env });
@@ -102,13 +102,13 @@ describe("targets and items", () => {
     expect(ended).toMatchObject({ has_previous_signing_secret: false });
   });
 
-  it("are tried with a test item", async ({ env }) => {
+  it("are tested with a test item", async ({ env }) => {
     const tested = await run(["target", "test", "orders", "--json"], { env });
     expect(tested.code).toBe(0);
     expect(tested.json()[0]).toMatchObject({ delivered: true, status_code: 200 });
   });
 
-  it("of a target that fails say since when, as a date", async ({ env }) => {
+  it("show as a date since when a target has been failing", async ({ env }) => {
     await run(["target", "create", "webhook", "--name", "away", "--url", "http://127.0.0.1:9/"], { env });
     await run(["send", "away", "-"], { env, input: "{}" });
     const got = await until(
@@ -119,7 +119,7 @@ describe("targets and items", () => {
     await run(["target", "delete", "away", "--yes"], { env });
   });
 
-  it("are shown as they come, across an absence of the service", async ({ env }) => {
+  it("are shown by item tail as they are accepted", async ({ env }) => {
     const tail = start(["item", "tail", "--target", "orders"], env);
     await tail.says(/showing items/);
     const [{ id }] = (await run(["send", "orders", "-", "--json"], { env, input: "{}" })).json();
@@ -130,7 +130,7 @@ describe("targets and items", () => {
 });
 
 describe("a publication", () => {
-  it("is sent to a customer's targets, listed, shown and replayed to whom is named", async ({
+  it("is sent to a customer's targets, listed, shown, and replayed to added or failed targets", async ({
     service,
     account,
     place,
@@ -167,7 +167,7 @@ describe("a publication", () => {
 });
 
 describe("a mailbox", () => {
-  it("is measured, claimed from and acknowledged", async ({ env }) => {
+  it("shows its statistics, and its messages are claimed and acknowledged", async ({ env }) => {
     const [mailbox] = (
       await run(["target", "create", "mailbox", "--name", "inbox", "--json"], { env })
     ).json();
@@ -195,7 +195,7 @@ describe("a mailbox", () => {
   });
 
   it.for(["/nonexistent/handle", "no-such-program", "/"])(
-    "is left alone by a command that cannot be run: %s",
+    "is not claimed from for a program that cannot be run: %s",
     async (file, { env }) => {
       const ended = await run(["mailbox", "work", "jobs", "--", file], { env });
       expect([ended.code, ended.out, ended.err]).toEqual([
@@ -206,7 +206,7 @@ describe("a mailbox", () => {
     },
   );
 
-  it("is worked on by a command, whose end decides", async ({ env }) => {
+  it("is processed by a program, whose exit code acknowledges or rejects the message", async ({ env }) => {
     await run(["target", "create", "mailbox", "--name", "jobs"], { env });
     for (const code of [0, 65]) await run(["send", "jobs", "-"], { env, input: JSON.stringify({ code }) });
     const script = `
@@ -227,7 +227,7 @@ describe("a mailbox", () => {
 });
 
 describe("Ctrl-C, which a terminal sends to the whole process group,", () => {
-  it("lets the commands that run for messages end, and the second one ends them", async ({ env, place }) => {
+  it("lets the running programs finish, and the second one ends them", async ({ env, place }) => {
     await run(["target", "create", "mailbox", "--name", "slow"], { env });
     for (const turn of [1, 2]) await run(["send", "slow", "-"], { env, input: `{"turn": ${turn}}` });
     const script = `
@@ -236,7 +236,7 @@ describe("Ctrl-C, which a terminal sends to the whole process group,", () => {
       console.log("begun");`;
     const goOn = join(place, "go-on");
     const begin = async () => {
-      // A shell that goes on after a program does not become it.
+      // With a command after the program, the shell starts a child instead of replacing itself by the program (exec).
       const shell = ["sh", "-c", '"$0" "$@"; exit $?', process.execPath, "-e", script, goOn];
       const work = start(["mailbox", "work", "slow", "--", ...shell], env);
       await work.says(/begun/);
@@ -262,7 +262,7 @@ describe("Ctrl-C, which a terminal sends to the whole process group,", () => {
 });
 
 describe("the doctor", () => {
-  it("finds everything in order, and says what is wrong and how to mend it", async ({ service, env }) => {
+  it("reports that everything is in order, or each problem with its remedy", async ({ service, env }) => {
     const fresh = await signUp(service);
     const well = await run(["doctor"], { env: { ...env, POSTRIDER_KEY: fresh.api_key } });
     expect([well.code, well.err]).toEqual([0, "everything is in order\n"]);

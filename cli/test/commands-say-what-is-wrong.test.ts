@@ -7,7 +7,7 @@ import { startProgram } from "../../server/test/support/program.ts";
 import { clientTest as it } from "./support/clientTest.ts";
 import { clientFile, nowhere, run, start } from "./support/command.ts";
 
-/* A command that cannot do what it was asked ends with a sentence and the code of what is wrong, and repeats no credential. */
+/* A command that fails prints a sentence, exits with the code for the kind of failure, and never prints a credential. */
 
 it.beforeAll(async ({ env }) => {
   await run(["target", "create", "webhook", "--name", "orders", "--url", "http://127.0.0.1:9/"], { env });
@@ -38,7 +38,7 @@ describe("exit codes", () => {
     ["no URL", ["target", "list"], { POSTRIDER_URL: "nonsense" }, 2, /must be a URL/],
   ] as const;
 
-  it.for(refusals)("tell of %s", async ([_what, args, more, code, text], { env }) => {
+  it.for(refusals)("report %s", async ([_what, args, more, code, text], { env }) => {
     const ended = await run(args, { env: { ...env, ...more } });
     expect([ended.code, ended.out]).toEqual([code, ""]);
     expect(ended.err).toMatch(text);
@@ -67,7 +67,7 @@ describe("exit codes", () => {
       ["target", "list", "--server", `http://ak_live_${"0".repeat(64)}`],
       /does not belong among the arguments/,
     ],
-  ])("tell a wrong command: %j", async ([args, text], { env }) => {
+  ])("report a wrong command line: %j", async ([args, text], { env }) => {
     const ended = await run(args, { env });
     expect([ended.code, ended.out]).toEqual([2, ""]);
     expect(ended.err).toMatch(text);
@@ -76,7 +76,7 @@ describe("exit codes", () => {
 });
 
 describe("another service at the address", () => {
-  it("is told from Postrider, with its URL and its status", async ({ env }) => {
+  it("is reported as something other than Postrider, with its URL and its status", async ({ env }) => {
     const stranger = await strangerOf((response) => response.setHeader("x", "y").end('{"status":"ok"}'));
     for (const args of [
       ["target", "list"],
@@ -97,7 +97,7 @@ describe("another service at the address", () => {
     await stranger.close();
   });
 
-  it("that cannot serve now is not a matter of the credential", async ({ env }) => {
+  it("that answers 503 is a problem of the service, not of the credential", async ({ env }) => {
     const stranger = await strangerOf((response) => response.writeHead(503).end('{"error":"no database"}'));
     const { code, out, err } = await run(["doctor"], { env: { ...env, POSTRIDER_URL: stranger.url } });
     expect([code, err]).toEqual([1, "postrider: no database\n"]);
@@ -106,7 +106,7 @@ describe("another service at the address", () => {
     await stranger.close();
   });
 
-  it("that is silent is waited for aloud", async ({ env }) => {
+  it("that does not answer is named in a message while the command waits", async ({ env }) => {
     const waiting: ServerResponse[] = [];
     const stranger = await strangerOf((response) => waiting.push(response));
     const list = start(["target", "list"], { ...env, POSTRIDER_URL: stranger.url });
@@ -129,7 +129,7 @@ describe("a credential", () => {
     [["target", "list"], /^$/],
     [["doctor"], /wrong  credential: the API key contains a blank/],
   ] as const)(
-    "that no header can carry is not repeated by %j",
+    "that no header can carry is not printed by %j",
     async ([command, shown], { service, account }) => {
       const env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: `${account.api_key}\n${account.api_key}` };
       const { code, out, err } = await run([...command], { env });
@@ -139,7 +139,7 @@ describe("a credential", () => {
     },
   );
 
-  it("is kept by login for its owner alone, after it was tried", async ({ service, account, place }) => {
+  it("is checked by login, and stored in a file for its owner only", async ({ service, account, place }) => {
     const config = join(place, "login");
     const around = { XDG_CONFIG_HOME: config, POSTRIDER_URL: service.url };
     const wrong = await run(["login"], { env: around, input: "ak_live_wrong\n" });
@@ -171,7 +171,7 @@ describe("a credential", () => {
   });
 
   it.for(["null", "[]", '{"default":null}', '{"default":{"url":5}}', "{"])(
-    "is asked for where the file of profiles has %s",
+    "is missing when the file of profiles contains %s, and the message says to log in again",
     async (text, { place }) => {
       const config = join(place, "broken");
       const file = join(config, "postrider/profiles.json");
@@ -185,13 +185,13 @@ describe("a credential", () => {
     },
   );
 
-  it("is none of a profile that every object would have", async ({ place }) => {
+  it("is not found in a profile with the name of a property of every object", async ({ place }) => {
     const env = { XDG_CONFIG_HOME: join(place, "no profiles") };
     const { code, err } = await run(["target", "list", "--profile", "constructor"], { env });
     expect([code, err]).toEqual([3, expect.stringContaining('there is no profile "constructor"')]);
   });
 
-  it("comes from the standard input where asked", async ({ service, account }) => {
+  it("is read from standard input with --key-stdin", async ({ service, account }) => {
     const listed = await run(["target", "list", "--key-stdin", "--json"], {
       env: { POSTRIDER_URL: service.url },
       input: account.api_key,
@@ -200,7 +200,7 @@ describe("a credential", () => {
   });
 });
 
-it("output that cannot be written ends a command with a sentence", async ({ env }) => {
+it("a command whose output cannot be written fails with a message", async ({ env }) => {
   const command = ["bash", "-c", '"$@" > /dev/full', "bash", process.execPath, clientFile, "version"];
   const full = startProgram({ command, env });
   expect(await full.ended).toMatchObject({ code: 1 });

@@ -3,7 +3,7 @@ import { until } from "../../server/test/support/until.ts";
 import { clientTest as it } from "./support/clientTest.ts";
 
 describe("a customer", () => {
-  it("is put, listed, shown with its targets, linked to its portal and deleted", async ({
+  it("is created, listed, shown with its targets, given a link to its portal, and deleted", async ({
     service,
     postrider,
   }) => {
@@ -32,7 +32,7 @@ describe("a customer", () => {
   });
 });
 
-it("a number that would be sent as another is refused", async ({ postrider, inFile }) => {
+it("a number that JavaScript would round is refused", async ({ postrider, inFile }) => {
   const put = await postrider("customer put shop-8 --metadata -", '{"ids": [1, 12345678901234567890]}');
   expect(put).toMatchObject({
     code: 2,
@@ -55,7 +55,7 @@ it("a number that would be sent as another is refused", async ({ postrider, inFi
 describe("a filter", () => {
   const filter = { payload: { amount: [{ numeric: [">=", 100] }] } };
 
-  it("is tried before it is a target's, and afterwards", async ({ postrider, inFile }) => {
+  it("is tried from a file, and then as the filter of a target", async ({ postrider, inFile }) => {
     const file = inFile("filter.json", filter);
     const large = await postrider(`filter try - --filter ${file}`, '{"amount": 100}');
     expect(large).toMatchObject({ code: 0, out: "matches\n", err: "" });
@@ -96,8 +96,8 @@ describe("a filter", () => {
   });
 });
 
-describe("what was sent", () => {
-  it("is canceled while it waits, erased, counted and replayed by a job that can be looked at", async ({
+describe("a sent item", () => {
+  it("is canceled while it waits, replayed by a job that shows its progress, erased, and counted", async ({
     postrider,
     inFile,
   }) => {

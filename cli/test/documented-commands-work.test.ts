@@ -8,7 +8,7 @@ import { clientTest as it } from "./support/clientTest.ts";
 import { run } from "./support/command.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
-/** These go on until they are stopped, and have tests of their own. */
+/** Commands that run until they are stopped; other tests cover them. */
 const endless = /^(listen|item tail|mailbox work) ?/;
 /** The lines of a page's shell blocks that call the command. */
 function linesOf(page: string): string[] {
@@ -23,13 +23,13 @@ function wordsOf(text: string): string[] {
 }
 
 describe("every command in the documentation", () => {
-  it("of a client works, in the order of the page", async ({ service, receiver, account, place }) => {
+  it("for clients works, in the order of the page", async ({ service, receiver, account, place }) => {
     writeFileSync(join(place, "order.json"), '{"order": 1001}');
     const filter = { payload: { amount: [{ numeric: [">=", 100] }] } };
     writeFileSync(join(place, "filter.json"), JSON.stringify(filter));
     const openapi = { openapi: "3.1.0", webhooks: { "order.created": { post: {} } } };
     writeFileSync(join(place, "openapi.json"), JSON.stringify(openapi));
-    // It logs in, as the page says.
+    // No key in the environment: the page's own login stores it.
     const env = { XDG_CONFIG_HOME: place };
     for (const line of linesOf("command-line.md").filter((one) => !one.startsWith("source"))) {
       const [before, after] = line.split(/(?:^|\| )postrider /) as [string, string];
@@ -42,19 +42,19 @@ describe("every command in the documentation", () => {
           .replace(/^20$/, after.includes("--wait") ? "1" : "20"),
       );
       if (endless.test(after)) {
-        // An error of `readInput` names the wrong word.
+        // Only parsed: `readInput` throws for a wrong argument.
         readInput(findCommand(commands, args));
         continue;
       }
       const input = args[0] === "login" ? account.api_key : (wordsOf(before)[1] ?? "");
       const { code, err } = await run(args, { env, input });
-      // There is nothing that failed and could be replayed.
+      // A replay finds no failed item.
       const isEmptyReplay = args[0] === "replay" && code === 4;
       expect([code === 0 || isEmptyReplay, err], line).toEqual([true, expect.any(String)]);
     }
   });
 
-  it("of an operator is one", () => {
+  it("for operators exists", () => {
     for (const line of linesOf("backup.md")) {
       const [name, ...args] = wordsOf(line.split("postrider ").at(-1)!) as [string, ...string[]];
       const read = databaseCommands[name];

@@ -9,14 +9,14 @@ import { commands } from "../src/commands.ts";
 import { clientFile, run } from "./support/command.ts";
 import { hasShell, offeredBy } from "./support/shells.ts";
 
-/** All ways down the tree, the root's among them. */
+/** The paths of all commands in the tree, including the empty path of the root. */
 function paths({ commands: below = [] }: Command, path: readonly string[] = []): (readonly string[])[] {
   return [path, ...below.flatMap((one) => paths(one, [...path, one.name]))];
 }
 
 describe("help", () => {
   it.each(paths(commands).map((path) => [path.join(" "), path] as const))(
-    "of postrider %s starts nothing and ends with 0",
+    "of postrider %s calls no service and exits with 0",
     async (_name, path) => {
       const shown = await run([...path, "--help"], { env: { POSTRIDER_URL: "nonsense" } });
       expect([shown.code, shown.err]).toEqual([0, ""]);
@@ -25,7 +25,7 @@ describe("help", () => {
     },
   );
 
-  it("of a command that is none says so", async () => {
+  it("for an unknown command is an error that names the command", async () => {
     for (const words of [
       ["help", "sell"],
       ["sell", "--help"],
@@ -37,7 +37,7 @@ describe("help", () => {
     expect((await run(["--nonsense"])).err).toMatch(/postrider <command> --nonsense/);
   });
 
-  it("has lines that a terminal of 120 columns shows whole", async () => {
+  it("has no line longer than 120 columns", async () => {
     for (const path of paths(commands)) {
       const { out } = await run([...path, "--help"]);
       expect(out.split("\n").filter((line) => line.length > 120)).toEqual([]);
@@ -54,7 +54,7 @@ describe("help", () => {
     expect(Object.keys(own.options!).toSorted()).toEqual([...new Set(options)].toSorted());
   });
 
-  it("colours nothing that is not shown on a terminal, and the process says its version", () => {
+  it("does not colour the version that the process prints to a pipe", () => {
     const { stdout, status } = spawnSync(process.execPath, [clientFile, "version", "--json"], {
       encoding: "utf8",
     });
@@ -66,7 +66,7 @@ describe("completion", () => {
   const place = mkdtempSync(join(tmpdir(), "postrider-completion-"));
   afterAll(() => rmSync(place, { recursive: true }));
 
-  /** Stands in for the command, which completion asks for the names of targets. */
+  /** Creates a fake `postrider` that prints names, because the completion scripts call the command for them. */
   beforeAll(async () => {
     const listing = `#!/bin/sh
 case "$*" in
@@ -85,7 +85,7 @@ esac
   describe.each(Object.keys(offeredBy))("of %s", (shell) => {
     const offered = (line: string): string[] => [...new Set(offeredBy[shell]!(place, line))].sort();
 
-    it.runIf(hasShell(shell))("follows the tree, with options and their values", () => {
+    it.runIf(hasShell(shell))("offers subcommands, options and values of options", () => {
       expect(offered("postrider m")).toEqual(["mailbox", "mcp", "move"]);
       expect(offered("postrider tar")).toEqual(["target"]);
       expect(offered("postrider mailbox ").filter((word) => !word.startsWith("-"))).toEqual([
@@ -105,7 +105,7 @@ esac
     });
 
     it.runIf(hasShell(shell))(
-      "offers the names of targets and of mailboxes, and does not run what is in them",
+      "offers names of targets, mailboxes and event types, and does not execute shell code in them",
       () => {
         const [mine, theirs] = offered("postrider send ").filter((word) => /^(inbox|orders)/.test(word));
         expect([mine, theirs?.replaceAll("\\", "")]).toEqual(["inbox", "orders of $(touch pwned) May"]);

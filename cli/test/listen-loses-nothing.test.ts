@@ -19,7 +19,7 @@ let receiver: Receiver | undefined;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  // A port that is its own also while it is down.
+  // A fixed port, so that the service restarts at the same address.
   const PORT = String(await freePort());
   service = await startService({ storage: { databaseUrl: database.url }, env: { PORT } });
   account = await signUp(service);
@@ -72,7 +72,7 @@ const isDone = ({ ready, claimed, delayed }: Record<string, number>): boolean =>
   ready === 0 && claimed === 0 && delayed === 0;
 
 describe("postrider listen", () => {
-  it("posts what a webhook would carry, acknowledges 2xx, and shows a line each", async () => {
+  it("posts messages like deliveries to webhooks, acknowledges after 2xx, and prints a line for each", async () => {
     receiver = await startReceiver();
     const mailbox = await createMailbox("shown");
     const body = '{"n": 12345678901234567890, "text": "ü"}';
@@ -89,7 +89,7 @@ describe("postrider listen", () => {
     await until(() => stats(mailbox), isDone);
   });
 
-  it("gives back what is answered otherwise, to come again later", async () => {
+  it("releases a message after an answer other than 2xx, and posts it again later", async () => {
     let answers = 0;
     receiver = await startReceiver((_received, response) => {
       response.writeHead(answers++ === 0 ? 500 : 204).end();
@@ -115,7 +115,7 @@ describe("postrider listen", () => {
     await until(() => stats(mailbox), isDone);
   });
 
-  it("keeps a claim for as long as the local server works on it", async () => {
+  it("extends the claim while the local server works on the message", async () => {
     let finish: (() => void) | undefined;
     receiver = await startReceiver((_received, response) => {
       finish = () => void response.writeHead(200).end();
@@ -133,7 +133,7 @@ describe("postrider listen", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it("gives back what is under way when it is ended", async () => {
+  it("releases messages in progress when it is ended", async () => {
     receiver = await startReceiver(() => undefined);
     const mailbox = await createMailbox("ended");
     await send(mailbox, "{}");
@@ -147,7 +147,7 @@ describe("postrider listen", () => {
   it("loses nothing when the service is killed and started again at the same address", async () => {
     let slow = 0;
     receiver = await startReceiver((_received, response) => {
-      // Some are under way at the moment of the kill.
+      // Some requests are in progress when the service is killed.
       setTimeout(() => response.writeHead(200).end(), slow++ % 2 === 0 ? 50 : 1);
     });
     const mailbox = await createMailbox("killed");
@@ -168,13 +168,13 @@ describe("postrider listen", () => {
     );
     await until(() => stats(mailbox), isDone, 60_000);
     expect(listener!.output()).not.toMatch(/undefined|Error:/);
-    // Each was acknowledged once it was answered: no more repetitions than could be under way.
+    // Each message was acknowledged when it was answered, so that only requests in progress were repeated.
     expect(receiver.received.length).toBeLessThanOrEqual(ids.length + 8);
   });
 });
 
 describe("postrider listen --target", () => {
-  it("posts what a target is sent from then on, while the target gets its own", async () => {
+  it("posts items accepted from then on, while the target gets its own deliveries", async () => {
     receiver = await startReceiver();
     const made = await service.call("POST", "/api/v1/targets", {
       key: account.api_key,
@@ -194,7 +194,7 @@ describe("postrider listen --target", () => {
     await listener.says(new RegExp(`${sent}  order.created  200`));
     expect((await receiver.arrivals(2, { path: "/target" })).map((one) => one.id)).toContain(sent);
 
-    // A replay arrives under the id of what it repeats, there as here.
+    // A replay has the webhook-id of the replayed item, at the mirror as at the target.
     await service.call("POST", `/api/v1/events/${sent}/replay`, { key: account.api_key });
     const [, again] = await receiver.arrivals(2, { path: "/mirror" });
     expect(again!.id).toBe(sent);
@@ -202,7 +202,7 @@ describe("postrider listen --target", () => {
     expect(await listener.ended).toEqual({ code: 0, signal: null });
   });
 
-  it("waits for a local server that is down, and then has missed nothing", async () => {
+  it("waits for a local server that is down, and misses no item", async () => {
     const port = await freePort();
     const mailbox = await createMailbox("mirrored box");
     const forwarding = ["--forward-to", `http://127.0.0.1:${port}`];
@@ -215,7 +215,7 @@ describe("postrider listen --target", () => {
     expect(await stats(mailbox)).toMatchObject({ ready: 2 });
   });
 
-  it("waits for a service that is away, and then has missed nothing", async () => {
+  it("waits for a service that is down, and misses no item", async () => {
     let answer: (() => void) | undefined;
     receiver = await startReceiver((_received, response) => {
       answer = () => void response.writeHead(200).end();
@@ -229,7 +229,7 @@ describe("postrider listen --target", () => {
     ids.push(await send(mailbox, "1"), await send(mailbox, "2"));
     answer!();
     await receiver.arrivals(2);
-    // The list that has the second item has the third one, whose payload is still to be read.
+    // The poll that returned the second item also returned the third one, whose payload has not been read yet.
     const { port } = service;
     await service.stop();
     answer!();
@@ -238,7 +238,7 @@ describe("postrider listen --target", () => {
     expect((await receiver.arrivals(3)).map(({ id }) => id)).toEqual(ids);
   });
 
-  it("misses nothing where the clock of this machine is minutes ahead", async () => {
+  it("misses no item when this machine's clock is minutes ahead", async () => {
     receiver = await startReceiver();
     const mailbox = await createMailbox("mirrored by another clock");
     const ahead = "const now = Date.now; Date.now = () => now() + 300_000;";
@@ -252,7 +252,7 @@ describe("postrider listen --target", () => {
     expect((await receiver.arrivals(1)).map((one) => one.id)).toEqual([id]);
   });
 
-  it("is refused with a mailbox beside it, and with neither", async () => {
+  it("is refused together with a mailbox, and one of the two is required", async () => {
     for (const words of [["inbox", "--target", "x"], []]) {
       const { code, err } = await run(["listen", ...words, "--forward-to", "http://127.0.0.1:1"], {
         env: env(),
@@ -262,7 +262,7 @@ describe("postrider listen --target", () => {
   });
 });
 
-it("items that come while one is dealt with for long are followed all the same", async () => {
+it("items accepted while the caller works on an item for minutes are not missed", async () => {
   const client = createClient({ baseUrl: service.url, apiKey: account.api_key });
   const mailbox = await createMailbox("followed");
   const stopping = new AbortController();
@@ -291,7 +291,7 @@ it("items that come while one is dealt with for long are followed all the same",
 });
 
 describe("postrider trigger", () => {
-  it("sends the catalogue's example to a target, and to all that take it", async () => {
+  it("sends the catalogue's example to one target, or to all targets of its event type", async () => {
     receiver = await startReceiver();
     const { api_key: key } = account;
     await service.call("PUT", "/api/v1/event-types/order.paid", { key, body: { example: { order: 7 } } });

@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, "../..");
 const tree = mkdtempSync(join(tmpdir(), "postrider-published-"));
 const modules = join(tree, "node_modules");
 
-/** The Node that runs the tests, those of TEST_NODES (paths of programs), and the machine's own. */
+/** Node programs, one of each version: the one that runs the tests, those of TEST_NODES (a list of paths), and those on PATH. */
 const nodes = [
   process.execPath,
   ...(process.env["TEST_NODES"] ?? "").split(delimiter).filter((path) => path !== ""),
@@ -25,7 +25,7 @@ const nodes = [
   .filter(([version], index, all) => all.findIndex(([other]) => other === version) === index)
   .map(([version, path]) => [version.trim(), path] as const);
 
-/** Both need nothing but themselves, so npm installs them without a registry. */
+/** The two packages depend on no others, so npm installs them without a registry. */
 beforeAll(async () => {
   const packed = await run(process.execPath, [join(root, "server/scripts/pack.ts"), tree, "cli", "sdk"]);
   writeFileSync(join(tree, "package.json"), '{ "private": true }');
@@ -88,7 +88,7 @@ describe("the published client", () => {
   });
 
   it("has types for Node, and for browsers", async () => {
-    // Below what is installed, which stays as npm left it.
+    // In a folder of its own below the tree, so that the installed packages stay as npm left them.
     mkdirSync(join(tree, "typed/node_modules"), { recursive: true });
     writeFileSync(join(tree, "typed/program.mts"), typed);
     symlinkSync(join(root, "node_modules/@types"), join(tree, "typed/node_modules/@types"));
@@ -125,7 +125,7 @@ describe("the published client", () => {
   });
 });
 
-/** The package's files, a page that loads them, and one answer of the interface. */
+/** Answers requests of the browser: an empty page, the package's files, and one answer of the interface. */
 async function answer(path: string): Promise<{ status: number; type: string; body: string }> {
   if (path === "/api/v1/targets") {
     return { status: 200, type: "application/json", body: '{"targets":[{"name":"orders"}]}' };
@@ -137,7 +137,7 @@ async function answer(path: string): Promise<{ status: number; type: string; bod
 }
 
 describe("the published command of clients", () => {
-  it("brings no database, nor anything else", async () => {
+  it("installs nothing but itself and the SDK", async () => {
     const { stdout } = await run("npm", ["ls", "--all", "--parseable"], { cwd: tree });
     const installed = stdout
       .trim()

@@ -16,7 +16,7 @@ const it = clientTest.extend(
 describe("an event type", () => {
   const schema = { type: "object", properties: { order: { type: "integer" } } };
 
-  it("is put from files and the standard input, shown, listed, deprecated and deleted", async ({
+  it("is created from files and standard input, shown, listed, deprecated and deleted", async ({
     eventType,
     inFile,
   }) => {
@@ -59,7 +59,7 @@ describe("an event type", () => {
     });
   });
 
-  it("is listed past one page, in the order of the names", async ({ eventType, inFile }) => {
+  it("is listed across pages, sorted by name", async ({ eventType, inFile }) => {
     const names = Array.from({ length: 101 }, (_, at) => `paged.${String(at).padStart(3, "0")}`);
     const webhooks = Object.fromEntries(names.map((name) => [name, { post: {} }]));
     const document = inFile("many.json", { openapi: "3.1.0", info: { title: "T", version: "1" }, webhooks });
@@ -91,7 +91,7 @@ describe("an event type", () => {
 });
 
 describe("an OpenAPI document", () => {
-  it("is tried and imported, and says what was refused", async ({ eventType, inFile }) => {
+  it("is imported after a dry run, and refused webhooks are named", async ({ eventType, inFile }) => {
     const document = inFile("shop.json", shopDocument);
     const tried = await eventType(["import", document, "--dry-run", "--json"]);
     expect(tried.json()[0]).toMatchObject({ dry_run: true, created: expect.arrayContaining(["order.paid"]) });
@@ -116,7 +116,7 @@ describe("an OpenAPI document", () => {
     });
   });
 
-  it("is not imported in another encoding, whose letters would be lost", async ({ eventType, place }) => {
+  it("is refused unless it is UTF-8, because its letters would be lost", async ({ eventType, place }) => {
     const document = join(place, "latin1.json");
     writeFileSync(document, Buffer.from(JSON.stringify({ info: { title: "Caf\u00e9" } }), "latin1"));
     expect(await eventType(["import", document])).toMatchObject({

@@ -20,7 +20,7 @@ interface Picture {
   shown: string;
 }
 
-/** Screenshots that the documentation shows. */
+/** Names of the screenshots that the documentation shows. */
 const documented = new Set(
   [
     "overview-light-1440",

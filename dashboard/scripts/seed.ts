@@ -23,7 +23,7 @@ export interface Seeded {
 
 /** The variable parts of the seeded organization. */
 export interface SeedOptions {
-  /** The card URL of an agent that does what its messages say; without it there are no handoffs. */
+  /** URL of the card of an agent that follows the commands in its messages; without it, no handoffs are created. */
   agentCardUrl?: string;
   /** Number of delivered items; six more fail. */
   items?: number;

@@ -19,7 +19,7 @@ export interface ReceiverOptions<Payload = unknown> extends Pick<
    * Postrider retries. The same delivery may arrive twice, with the same `id`.
    */
   handle: (delivery: VerifiedWebhook<Payload>) => unknown;
-  /** Called for each delivery that is answered 400: wrong signature, timestamp too far from now, or payload against the schema. */
+  /** Called for each delivery answered with 400: wrong signature, timestamp too far from now, or payload against the schema. */
   onRefused?: (error: WebhookVerificationError | SchemaError) => void;
   /** Size limit of a body in bytes; 1 MiB by default, which is also the service's default limit of an item. */
   maxBytes?: number;

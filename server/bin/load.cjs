@@ -24,7 +24,7 @@ exports.load = function load() {
 /** The folder into which `server/scripts/bundleService.ts` writes the bundle. */
 const bundle = "../dist/service";
 
-/** Runs the bundle if no source has changed since it was made, else the sources. */
+/** Runs the bundle if no source has changed since it was built; otherwise runs the sources. */
 function loadService() {
   return isUpToDate() ? import(`${bundle}/cli.js`) : import("../src/process/cli.ts");
 }
@@ -48,7 +48,7 @@ function isUnchanged([path, size, mtimeMs]) {
 }
 
 /**
- * Serves tools to an agent. They call a service on any machine, with the credential of a client.
+ * Serves MCP tools to an agent. The tools call a service, which may run on another machine, with a client's API key.
  * @param {readonly string[]} args
  */
 async function serveAgent(args) {

@@ -1,8 +1,8 @@
 import type { SourceFile } from "./layout.ts";
 
 /**
- * Finds lines of comments in which a sentence begins with a word such as "What" or "Of": such a sentence has no noun, so that the
- * reader has to guess its subject. @returns one message for each line.
+ * Finds lines of comments in which a sentence begins with a word such as "What" or "Of": it has no noun as its subject, so that
+ * the reader has to guess the subject. @returns one message for each line.
  */
 export function commentProblems({ path, text }: SourceFile): string[] {
   const lines = text.split("\n");

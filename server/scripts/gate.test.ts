@@ -44,7 +44,7 @@ describe("in a temporary source tree, a violation", () => {
     expect(output).toContain("server/src/outbound/client.ts imports server/src/app.ts");
   });
 
-  it("of the lint rules is refused, those that need types and the whole program included", async () => {
+  it("of the lint rules is refused, also of rules that need types or the whole program", async () => {
     await copyFile(join(root, ".oxlintrc.jsonc"), join(tree, ".oxlintrc.jsonc"));
     await plant(
       "tsconfig.json",
@@ -78,7 +78,7 @@ describe("the closing line", () => {
   });
 });
 
-describe("a run in which no test ends any more", () => {
+describe("a run in which no test ends for a long time", () => {
   const planted = async (test: string): Promise<{ status: number; output: string }> => {
     const reporter = JSON.stringify(join(root, "server/scripts/silence.ts"));
     await plant(
@@ -104,7 +104,7 @@ describe("a run in which no test ends any more", () => {
     expect(output.trimEnd().split("\n").at(-1)).toBe("1 passed, 2 failed");
   });
 
-  it("is ended when a file's fixtures do not end", async () => {
+  it("is ended when the cleanup of a file's fixtures does not end", async () => {
     const { status, output } = await planted(
       `const own = it.extend("open", { scope: "file" }, ({}, { onCleanup }) => {
          onCleanup(() => new Promise((resolve) => setTimeout(resolve, 60_000)));
@@ -117,7 +117,7 @@ describe("a run in which no test ends any more", () => {
 });
 
 describe("the interpreter", () => {
-  it("is the pinned Node, whichever is installed on the machine", () => {
+  it("is the pinned Node, whichever Node is installed on the machine", () => {
     expect(process.execPath.startsWith(join(root, "node_modules"))).toBe(true);
   });
 });

@@ -51,7 +51,7 @@ describe("the direction of imports", () => {
   });
 });
 
-describe("circles of folders", () => {
+describe("import cycles of folders", () => {
   function circlesOf(imports: readonly [string, string][]): string[] {
     return layoutProblems(
       imports.map(([path, specifier]) => ({ path, text: `import { a } from "${specifier}";\n` })),

@@ -2,7 +2,7 @@ import type { SourceFile } from "./layout.ts";
 
 /** Tests of `server/test` that may send SQL, because they check which data is stored, and how. */
 const storageTests: readonly string[] = [
-  // The whole database: its backup, its files, the rights that its roles have.
+  // The whole database: its backup, its files, the privileges of its roles.
   "backup-brings-everything-back",
   "embedded-crash",
   "embedded-start",

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { main } from "../../src/main.ts";
 import { plainEnvironment, type Program, startProgram } from "../../../server/test/support/program.ts";
 
-/** The command of those who have only this package. */
+/** The command of the package `@postrider/cli`. */
 export const clientFile = fileURLToPath(new URL("../../bin/postrider.cjs", import.meta.url));
 
 /** An address at which nothing listens, and that fetch does not refuse by itself. */
@@ -14,7 +14,7 @@ export interface Ran {
   code: number | null;
   out: string;
   err: string;
-  /** The lines of its data, parsed. */
+  /** Parses each line of the output as JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
   json: () => any[];
 }
@@ -56,7 +56,7 @@ class Collected extends Writable {
   }
 }
 
-/** Starts `postrider` as a process, for a command that goes on until it is stopped. Its pid names its process group. */
+/** Starts `postrider` as a process, for a command that runs until it is stopped. Its pid is also the id of its process group. */
 export function start(args: readonly string[], env: Record<string, string>): Program {
   return startProgram({ command: [process.execPath, clientFile, ...args], env, isLeader: true });
 }

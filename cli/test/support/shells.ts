@@ -25,7 +25,7 @@ export const offeredBy: Record<string, (folder: string, line: string) => string[
   },
 };
 
-/** The shell on a terminal, where zsh completes: `compadd` tells what it would show, and then all is over. */
+/** Script for the zsh on the pseudo-terminal (zsh completes only on a terminal). `compadd` prints the matches, then zsh exits. */
 const zshOnTerminal = `
 PROMPT=
 autoload -U compinit; compinit -u -D
@@ -42,7 +42,7 @@ compadd() {
 print -r -- rea""dy
 `;
 
-/** The shell that types into the terminal. */
+/** Script for the zsh that opens the pseudo-terminal, and types the line and a tab into it. */
 const zshTyping = `
 zmodload zsh/zpty
 zpty z zsh -f -i
@@ -59,7 +59,7 @@ function runIn(folder: string, shell: string, args: readonly string[]): string {
     env: { PATH: `${folder}:${process.env["PATH"]}`, HOME: folder, TERM: "dumb" },
     timeout: 30_000,
   });
-  // The last command of zsh is the one that finds the terminal closed.
+  // The status is not checked: the last command of zsh fails when it finds the terminal closed.
   if (stderr !== "" || status === null) throw new Error(`${shell} ${args.join(" ")}: ${stderr}`);
   return stdout;
 }
