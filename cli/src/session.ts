@@ -1,6 +1,7 @@
 import { type Client, createClient } from "../../sdk/src/client.ts";
 import { type Output, plain } from "./output.ts";
 import type { Connection } from "./profile/credential.ts";
+import { parseExactly } from "./parseExactly.ts";
 import type { SecretSource } from "./profile/readSecret.ts";
 
 /** Everything but its arguments that a command needs: output, environment, standard input and the service. */
@@ -45,7 +46,7 @@ export function openService(connection: Connection, say: Output["say"]): Service
   };
   return {
     connection,
-    client: createClient({ baseUrl, apiKey, fetch: noteTime, ...patience }),
+    client: createClient({ baseUrl, apiKey, fetch: noteTime, parseJson: parseExactly, ...patience }),
     readPayloadText: async (id) => (await texts.readPayload(id)) as string,
     nowMs: () => Date.now() + aheadMs,
   };

@@ -184,6 +184,14 @@ describe("a mailbox", () => {
     expect([none.code, none.out]).toEqual([0, ""]);
   });
 
+  it("has the numbers of its payloads printed as they were sent", async ({ env }) => {
+    const input = '{"order":12345678901234567890,"price":1.10}';
+    await run(["target", "create", "mailbox", "--name", "numbers"], { env });
+    await run(["send", "numbers", "-"], { env, input });
+    const { out } = await run(["mailbox", "claim", "numbers", "--wait", "5", "--json"], { env });
+    expect(out).toContain(`"payload":${input}`);
+  });
+
   it("has several messages acknowledged by one command", async ({ env }) => {
     await run(["target", "create", "mailbox", "--name", "several"], { env });
     await run(["send", "several", "-"], { env, input: "1" });

@@ -59,6 +59,7 @@ describe("exit codes", () => {
     [["replay"], /name items, or give a filter/],
     [["mailbox", "work", "inbox"], /name the command to run/],
     [["listen", "inbox"], /--forward-to is missing/],
+    [["listen", "inbox", "--forward-to", "http://me:pass@127.0.0.1:1"], /must not contain a user name/],
     [["serve"], /npx postrider serve/],
     [["org", "create", "--name", "x"], /npx postrider org\n$/],
     [["db", "worker", "add", "postgres://w1"], /npx postrider db\n$/],

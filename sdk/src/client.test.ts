@@ -120,6 +120,15 @@ describe("a call", () => {
     expect(seen[0]!.body).toBe('{"a": 1.0}');
   });
 
+  it("parses answers with the function it was given", async () => {
+    const text = '{"messages":[{"id":"evt_1","payload":12345678901234567890}]}';
+    const client = await clientOf([{ status: 200, body: text, isText: true }], {
+      parseJson: (json) => JSON.parse(json.replaceAll(/\d{16,}/g, '"$&"')) as unknown,
+    });
+    const { messages } = await client.claimMessages("mbx_1", {});
+    expect(messages[0]!.payload).toBe("12345678901234567890");
+  });
+
   it("leaves options that are not given out of the query", async () => {
     const client = await clientOf([{ status: 200, body: { events: [] } }]);
     await client.listEvents({ limit: 5, status: "FAILED", correlation_id: undefined });

@@ -35,6 +35,8 @@ export interface ClientOptions {
   retryBaseMs?: number;
   /** Used instead of the global `fetch`. */
   fetch?: typeof fetch;
+  /** Parses answers in place of `JSON.parse`, which rounds whole numbers beyond 2^53 in payloads. */
+  parseJson?: (text: string) => unknown;
 }
 
 /** A client of the service: one method for each operation, and iteration over long lists. */
@@ -81,6 +83,7 @@ export function createClient(options: ClientOptions): Client {
     retryBaseMs: options.retryBaseMs ?? 500,
     // Wrapped, because browsers refuse to call `fetch` as a method of another object.
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    parseJson: options.parseJson ?? ((text) => JSON.parse(text) as unknown),
   };
   const operations = Object.fromEntries(
     Object.entries(operationTable).map(([name, row]) => [

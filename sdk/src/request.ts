@@ -33,6 +33,7 @@ export interface Transport {
   maxAttempts: number;
   retryBaseMs: number;
   fetch: typeof fetch;
+  parseJson: (text: string) => unknown;
 }
 
 type Options = CallOptions & Record<string, unknown>;
@@ -135,7 +136,7 @@ async function attemptOnce(
   const response = await transport.fetch(url, { ...init, redirect: "manual", signal });
   const text = await response.text();
   if (!response.ok) throw refusalOf(response, text, url);
-  const answer = parse(text, response, url);
+  const answer = parse(text, transport.parseJson, { response, url });
   // The service accepts items only with 202. A 200 comes from something else, such as a proxy, which has stored nothing.
   if (isOfItem(row) && response.status !== 202) throw foreign("is no 202", response, url);
   if (row.answer !== undefined && !hasField(answer, row.answer))
@@ -152,9 +153,13 @@ function hasField(answer: unknown, name: string): boolean {
   return typeof answer === "object" && answer !== null && Object.hasOwn(answer, name);
 }
 
-function parse(text: string, response: Response, url: string): unknown {
+function parse(
+  text: string,
+  parseJson: Transport["parseJson"],
+  { response, url }: { response: Response; url: string },
+): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     throw foreign("is not JSON", response, url, cause);
   }

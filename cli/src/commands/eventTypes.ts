@@ -2,6 +2,7 @@ import type { EventTypeInput, ImportedEventTypes } from "../../../sdk/src/client
 import type { Command, Input } from "../command.ts";
 import { CommandError, UsageError } from "../exitCodes.ts";
 import { type Output, plain } from "../output.ts";
+import { parseExactly } from "../parseExactly.ts";
 import { checkStandardInput, readGiven, readGivenJson, readGivenObject } from "../readGiven.ts";
 import type { Session } from "../session.ts";
 import { firstOf } from "./listed.ts";
@@ -158,7 +159,7 @@ async function readDocument(
 ): Promise<Record<string, unknown> | string> {
   const text = textOf(await readGiven(stdin, file, "the document"));
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    return parseExactly(text) as Record<string, unknown>;
   } catch {
     return text;
   }

@@ -93,6 +93,12 @@ function readForwarding(input: Input, env: NodeJS.ProcessEnv, out: Output): Forw
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError("--forward-to must be a URL such as http://127.0.0.1:3000/webhooks");
   }
+  const { username, password } = new URL(url);
+  if (username !== "" || password !== "") {
+    throw new UsageError(
+      "--forward-to must not contain a user name or a password, which fetch does not send",
+    );
+  }
   const timeoutMs = (input.number("timeout", 1, 86_400) ?? 300) * 1000;
   const given = env["POSTRIDER_LISTEN_SECRET"] ?? "";
   if (given !== "" && !isSigningSecret(given)) {

@@ -1,0 +1,16 @@
+/** JSON with source text access (ECMAScript 2026), which TypeScript's types do not have yet. */
+const exactJson = JSON as unknown as {
+  parse: (text: string, revive: (key: string, value: unknown, at: { source: string }) => unknown) => unknown;
+  rawJSON: (text: string) => unknown;
+};
+
+/**
+ * Parses JSON so that `JSON.stringify` writes each number as it was written, such as 12345678901234567890 in a payload.
+ * A number that JavaScript would write differently becomes an object of `JSON.rawJSON`.
+ * @throws {SyntaxError} when the text is not JSON.
+ */
+export function parseExactly(text: string): unknown {
+  return exactJson.parse(text, (_, value, { source }) =>
+    typeof value === "number" && String(value) !== source ? exactJson.rawJSON(source) : value,
+  );
+}
