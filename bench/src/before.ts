@@ -18,7 +18,7 @@ export async function beforeFigures(size: BenchSize, folder: string): Promise<Fi
   for (const measure of [intake, drain, drainOfMany, claims]) {
     process.stderr.write(`  ${measure.name} …\n`);
     const measured = await measure.run(size, { cli });
-    const figure = figureOf(`${measure.name}, this version for the one before`, measured, goal);
+    const figure = figureOf(`${measure.name}, this version compared with the other`, measured, goal);
     process.stderr.write(`  ${figure.ratio?.toFixed(2)}: ${figure.value}\n`);
     found.push(figure);
   }

@@ -69,7 +69,7 @@ export function createFramer(onMessage: (message: Message) => void, missingLengt
     const match = /\r\ncontent-length: (?=\d)/i.exec(head);
     isChunked = match === null && /\r\ntransfer-encoding: *chunked/i.test(head);
     if (match === null && !isChunked && missingLength === undefined)
-      throw new Error("a message does not say how long it is");
+      throw new Error("a message has neither a content-length nor chunks");
     lengthAt = match === null ? absent : match.index + match[0].length;
     if (lengthAt !== absent) lengthMark = data.readInt32BE(start + lengthAt - 4);
     headBytes = end + headEnd.length - start;

@@ -130,7 +130,7 @@ function figures(results: Round[]): Figure[] {
       `${perSecond(over(({ single }) => single.completedPerSecond))} cycles, p50 ${over(({ single }) => single.requests.p50).toFixed(1)} ms`,
     ),
     atMost(
-      "p99 of its requests",
+      "p99 of single claims and acknowledgements",
       over(({ single }) => single.requests.p99),
       20,
     ),

@@ -16,7 +16,7 @@ Or puts messages into a mailbox of Postrider, and claims and acknowledges them a
 npm run bench:outside -- --base-url URL --header 'authorization: Bearer KEY' --mailbox TARGET_ID [--producers 32] [--consumers 32]
   [--seconds 10] [--data-bytes 400] [--patience-seconds 15] [--watch PID|:PORT]... [--in-node]
 
-A --body has {{id}}, by which an event is known when it arrives, and may have {{data}}. docs/comparison.md explains all options.
+--body must contain {{id}}, which identifies the event when it arrives, and may contain {{data}}. docs/comparison.md explains all options.
 `;
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));

@@ -59,10 +59,15 @@ export async function streamsFigures(size: BenchSize): Promise<Figure[]> {
       { name: "opening 5,000 streams", value: `${openingSeconds.toFixed(1)} s` },
       atMost("memory of an idle stream", perStream, 64, "KiB"),
       atMost("Node's processor time for 5,000 idle streams", restBeside.node - restBefore.node, 0.1, "cores"),
-      atMost("the database's for them", restBeside.database - restBefore.database, 0.1, "cores"),
+      atMost(
+        "processor time of the database for them",
+        restBeside.database - restBefore.database,
+        0.1,
+        "cores",
+      ),
       ratio("intake beside 5,000 idle streams", beside, [before, after]),
       ratio("intake of an organization with 100 streams, 50 of them never read", watched, [after, last]),
-      atMost("what the service grew by meanwhile", grownBytes / 1024 / 1024, 100, "MiB"),
+      atMost("growth of the service's memory meanwhile", grownBytes / 1024 / 1024, 100, "MiB"),
     ];
   });
 }

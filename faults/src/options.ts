@@ -27,21 +27,21 @@ export interface Options {
 
 export const help = `npm run faults -- [options]
 
-  --seed N         the first run's seed; the time unless given
+  --seed N         seed of the first run; default: the time
   --runs N         runs with consecutive seeds (1)
-  --minutes M      for how long each run does harm (2); healing takes some seconds more
+  --minutes M      minutes of faults in each run (2); recovery takes some seconds more
   --soak M         runs with consecutive seeds until M minutes are over
-  --episodes N     runs in one world, one after the other, before another is built (1)
-  --worlds N       worlds side by side (1)
+  --episodes N     seeds that share a world, one after another (1)
+  --worlds N       worlds that run at the same time (1)
   --seeds a,b,c    these seeds in one world, in this order
-  --only a,b       nothing but these: ${groups.join(", ")}
-  --senders N      senders of items (5)
-  --cells N        the data plane in so many cells (1; 2 with Citus); without upgrade where there are several
-  --folder PATH    where histories and logs are kept (a folder of the system's temporary one)
-  --log FILE       gets a line of JSON for each seed
+  --only a,b       only these actions: ${groups.join(", ")}
+  --senders N      number of senders of items (5)
+  --cells N        number of cells of the data plane (1; 2 with Citus); with several cells there is no upgrade
+  --folder PATH    folder for histories and logs (default: a temporary folder)
+  --log FILE       file to which one line of JSON is written for each seed
 
-TEST_CITUS_URL     of a server on this machine that has Citus, for a superuser: its programs run a coordinator and two
-                   workers of the run's own, on which the cells are. Nothing is done to that server.
+TEST_CITUS_URL     URL of a superuser on a local server with Citus. The run starts a coordinator and two workers of its own
+                   with that server's programs, and leaves that server alone.
 `;
 
 const mostSeed = 2 ** 32 - 1;

@@ -13,7 +13,7 @@ test("a figure above or below its budget is reported with the budget and the com
   const changed = { statements: 2 / 64, walBytes: 900, heapBytes: 4_203.4 };
   expect(breaches({ accept: changed }, budget)).toEqual([
     '"accept" costs 0.03125 statements an item, 100.0 % more than its budget of 0.01563: spend less, or run npm run bench -- budget --write and commit the file with the reason',
-    '"accept" costs 900 bytes of WAL an item, 6.4 % less than its budget of 961.6: run npm run bench -- budget --write and commit the file, so that it stays so',
+    '"accept" costs 900 bytes of WAL an item, 6.4 % less than its budget of 961.6: run npm run bench -- budget --write and commit the file, to keep the lower cost',
   ]);
 });
 

@@ -37,7 +37,7 @@ function breachesOf(path: string, cost: Cost, budget: Cost | undefined): string[
       const head = `"${path}" costs ${round(now)} ${units[figure]} an item, ${percent} %`;
       return now > before
         ? `${head} more than its budget of ${round(before)}: spend less, or run ${writeCommand} and commit the file with the reason`
-        : `${head} less than its budget of ${round(before)}: run ${writeCommand} and commit the file, so that it stays so`;
+        : `${head} less than its budget of ${round(before)}: run ${writeCommand} and commit the file, to keep the lower cost`;
     });
 }
 

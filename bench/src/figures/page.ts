@@ -39,8 +39,8 @@ function runText({ run, date, commit, machine, size, matrix }: FiguresRecord): s
   return [
     `${kind} of ${date} at commit \`${commit}\`: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB of memory, ${machine.system},`,
     `Node ${machine.node.slice(1)}, embedded PostgreSQL ${machine.postgres}. The disk made ${whole(machine.flushesPerSecond)} flushes of 8 KiB per second, one after the other, and`,
-    `wrote ${whole(machine.flushedMegabytesPerSecond)} MB per second in flushed pieces of 1 MiB. Other virtual machines took at most ${percentOf(stolen.at(-1) ?? 0)} of the processor time`,
-    `(median ${percentOf(stolen[stolen.length >> 1] ?? 0)}). ${size.rounds} rounds count, after a warm-up round. In each round items are put in for ${size.turnMs / 1_000} s, at most ${whole(size.maxBytes / 1e6)} MB; a drain`,
+    `wrote ${whole(machine.flushedMegabytesPerSecond)} MB per second in writes of 1 MiB, each flushed. Other virtual machines took at most ${percentOf(stolen.at(-1) ?? 0)} of the processor time`,
+    `(median ${percentOf(stolen[stolen.length >> 1] ?? 0)}). ${size.rounds} rounds count, after a warm-up round. In each round items are posted for ${size.turnMs / 1_000} s, at most ${whole(size.maxBytes / 1e6)} MB; a drain`,
     `starts with ${whole(size.drainItems)} items. One of the two services had ${countOf(size.storedEvents)} events stored before.`,
   ].join("\n");
 }

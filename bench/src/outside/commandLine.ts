@@ -67,7 +67,7 @@ export function outsideOptions(args: readonly string[]): Outside {
   }
   if (base === undefined || path === undefined) throw new Error("bench:outside needs --base-url and --path");
   if (!body.includes("{{id}}"))
-    throw new Error("--body has no {{id}}, by which an event is known when it arrives");
+    throw new Error("--body must contain {{id}}, which identifies the event when it arrives");
   if (kill.length > 0 !== (restart !== undefined)) throw new Error("--kill and --restart need each other");
   const neighbourPath = values["neighbour-path"];
   const deliveries: OutsideOptions = {

@@ -172,7 +172,7 @@ test("kills the service and starts it again during the calls", async () => {
 
 test.each([
   [["--path", "/"], "bench:outside needs --base-url and --path"],
-  [["--base-url", "http://localhost", "--path", "/", "--body", "{}"], "--body has no {{id}}"],
+  [["--base-url", "http://localhost", "--path", "/", "--body", "{}"], "--body must contain {{id}}"],
   [["--base-url", "http://localhost", "--path", "/", "--rate", "ten"], "--rate is not a number: ten"],
   [["--base-url", "http://localhost", "--path", "/", "--kill", ":1"], "--kill and --restart need each other"],
 ])("refuses %j", (args, message) => {

@@ -1,8 +1,8 @@
 import type { Check } from "./check.ts";
 
 /**
- * Attempts are numbered from 1 without a gap, at most one of them delivers, and every retried item has its
- * attempts on record.
+ * Attempts are numbered from 1 without a gap, at most one of them delivers, and an item with a delivering attempt
+ * on record was answered with 200.
  */
 export const attemptsAreOnRecord: Check = (history, facts) => {
   const misnumbered = facts.attempts

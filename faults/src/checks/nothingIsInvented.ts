@@ -15,7 +15,9 @@ export const nothingIsInvented: Check = (history, facts) => {
           outcome !== "fail" && (operation.op === "publish" || operation.targetId === targetId),
       );
     })
-    .map(({ id, number }) => `item ${id} is stored and nobody was told that number ${number} would be`);
+    .map(
+      ({ id, number }) => `item ${id} is stored, but no request with number ${number} was sent to its target`,
+    );
   const copies = [...Map.groupBy(own, ({ number, targetId }) => `${number} to ${targetId}`)]
     .filter(([, items]) => items.length > 1)
     // Items with an idempotency key are checked by `oneItemPerKey`.
@@ -24,6 +26,8 @@ export const nothingIsInvented: Check = (history, facts) => {
   const stored = new Map(facts.items.map((item) => [item.id, item]));
   const strange = history.receipts
     .filter(({ id, number }) => stored.get(id)?.number !== number)
-    .map(({ id, number }) => `item ${id} (number ${number}) was delivered and is not stored so`);
+    .map(
+      ({ id, number }) => `item ${id} (number ${number}) was delivered, but is not stored with that number`,
+    );
   return [...unasked, ...copies, ...strange];
 };
