@@ -67,7 +67,7 @@ async function read(request: NodeRequest, maxBytes = defaultMaxBytes) {
 }
 
 function complain(error: unknown): void {
-  // oxlint-disable-next-line eslint/no-console -- nobody else would hear of it
+  // oxlint-disable-next-line eslint/no-console -- the error would be lost otherwise
   console.error("a webhook's handler failed:", error);
 }
 

@@ -14,8 +14,8 @@ export interface VerifiedWebhook<Payload = unknown> {
   /** When this attempt was signed, in Unix seconds. */
   timestamp: number;
   /**
-   * The event type that the sender gave: `event_type` in the body, else the header `X-Event-Type`, which is not signed: check the
-   * payload with a schema.
+   * The event type that the sender gave: `event_type` in the body, else the header `X-Event-Type`. The header is not signed, so
+   * check the payload with a schema.
    */
   eventType: string | null;
   /** The parsed body; with a schema, the schema's output. */

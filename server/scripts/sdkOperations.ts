@@ -20,7 +20,7 @@ export function sdkOperations(document: OpenApiDocument): string {
   ].join("\n");
 }
 
-/** Operations that the SDK leaves out: calls of operators and of the payment processor, and answers that are not JSON. */
+/** Operations that the SDK leaves out: health, metrics, MCP, calls of agents or the payment processor, and the event stream. */
 const excludedTags = new Set(["Operation"]);
 const excluded = new Set(["receiveBillingEvent", "openStream"]);
 

@@ -25,9 +25,9 @@ interface Alteration {
 }
 
 /**
- * Finds changes by a migration to reference tables (copied to every server when Citus has placed the cells) that Citus refuses,
- * so that the service could not start; for example of a statistics target. The baseline is not checked: it is for empty
- * databases, which have no copies.
+ * Finds a migration's changes of reference tables that Citus refuses, for example of a statistics target: when Citus has placed
+ * the cells, each server has a copy of every reference table, and with such a migration the service could not start. The baseline
+ * is not checked, because it is for empty databases, which have no copies.
  */
 export function migrationBreaches(
   { name, text }: Pick<Migration, "name" | "text">,

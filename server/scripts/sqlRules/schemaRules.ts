@@ -40,8 +40,9 @@ function tableBreaches(row: TableRow, places: Places): Breach[] {
 }
 
 /**
- * Foreign keys that cross places. A foreign key may refer to a table of the same place, or to a reference table: foreign keys
- * from the control plane to those are dropped when Citus places the cells (`postgres/placement/distribute.ts`).
+ * Finds foreign keys between tables of different places. A foreign key may refer to a table of the same place or to a reference
+ * table: when Citus places the cells, the control plane's foreign keys to reference tables are dropped
+ * (`postgres/placement/distribute.ts`).
  */
 async function crossingKeys(client: pg.ClientBase, places: Places): Promise<Breach[]> {
   const { rows } = await client.query<{ name: string; from: string; to: string }>(

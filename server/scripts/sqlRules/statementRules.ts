@@ -232,8 +232,8 @@ function inserted(tree: Node): Select[] {
 }
 
 /**
- * Whether a statement calls `nextval` also when cells are on several servers, each of which has its own range of the sequence:
- * everywhere except in `case when positions_by_clock() then … else nextval(…) end`.
+ * Whether a statement calls `nextval` also when cells are on several servers, each of which has its own range of the sequence.
+ * Only `case when positions_by_clock() then … else nextval(…) end` does not.
  */
 function drawsNumber(statement: Statement): boolean {
   const tree = treeOf(statement);
