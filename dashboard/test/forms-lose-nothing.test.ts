@@ -256,15 +256,22 @@ it("asks before the form of a new target is left, but not once the target was cr
   expect(problems).toEqual([]);
 });
 
-it("keeps the invitation link, which is shown once, after a click outside the dialog", async () => {
+it("keeps the invitation link, which is shown once, until the user saved it", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
-  await page.goto("/settings?tab=members");
+  await page.goto("/usage");
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("link", { name: "Members" }).click();
   await page.getByRole("button", { name: "Invite" }).click();
   const dialog = page.getByRole("dialog", { name: "Invitation link: shown only once" });
   await dialog.waitFor();
   await page.mouse.click(5, 5);
   // After a second click, the effect of the first click is complete.
   await page.mouse.click(5, 500);
+  await page.keyboard.press("Escape");
+  await page.goBack();
+  await page.getByRole("dialog", { name: "Leave without saving this?" }).waitFor();
+  await page.getByRole("button", { name: "Stay" }).click();
+  await dialog.getByLabel("I saved it").check();
   await dialog.getByRole("button", { name: "Done" }).click();
   await dialog.waitFor({ state: "detached" });
   expect(problems).toEqual([]);

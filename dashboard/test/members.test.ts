@@ -39,7 +39,8 @@ it("invites a viewer, who can read everything but is offered no actions until th
   await first.page.getByLabel("Email").fill(email);
   await first.page.getByLabel("Role", { exact: true }).selectOption("viewer");
   await first.page.getByRole("button", { name: "Invite" }).click();
-  const link = (await first.page.getByLabel("invitation link", { exact: true }).textContent())!;
+  const link = (await first.page.getByRole("dialog").locator("code").textContent())!;
+  await first.page.getByLabel("I saved it").check();
   await first.page.getByRole("button", { name: "Done" }).click();
   await first.page.getByText(email).waitFor();
 
@@ -132,7 +133,8 @@ it("revokes an invitation, whose link then no longer works", async () => {
   const { page, problems } = await dashboard.openAs(admin);
   await page.goto("/hooks/settings?tab=members");
   await page.getByRole("button", { name: "Invite" }).click();
-  const link = (await page.getByLabel("invitation link", { exact: true }).textContent())!;
+  const link = (await page.getByRole("dialog").locator("code").textContent())!;
+  await page.getByLabel("I saved it").check();
   await page.getByRole("button", { name: "Done" }).click();
   await page.getByRole("button", { name: "Revoke the invitation of whoever has the link" }).click();
   await page.getByText("The invitation was revoked.").waitFor();

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Problem } from "../api/problem.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Button, type ButtonProps } from "./Button.tsx";
@@ -6,6 +6,8 @@ import { Card } from "./Card.tsx";
 import { Form, TextField } from "./Field.tsx";
 import { Modal } from "./Modal.tsx";
 import { toast } from "./toasts.ts";
+
+const AwaitedOnce = lazy(async () => ({ default: (await import("./AwaitedOnce.tsx")).AwaitedOnce }));
 
 /** The state of a mutation. */
 interface State {
@@ -29,6 +31,8 @@ interface FormDialogProps {
   decline?: string;
   look?: "primary" | "danger";
   doing: State;
+  /** The name of a secret that the answer shows once: the dialog stays open until the answer arrives. */
+  secret?: string | undefined;
   /** False while the fields are incomplete or invalid. */
   isReady?: boolean;
   onSubmit: () => void;
@@ -36,10 +40,18 @@ interface FormDialogProps {
 
 /** A dialog with a form, the error of its submission, and buttons that submit and close it. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, wide = false, onClose, doing, isReady = true, decline = "Cancel" } = props;
+  const { title, wide = false, onClose, doing, secret, isReady = true, decline = "Cancel" } = props;
   const [isTyped, setTyped] = useState(false);
+  const isAwaited = secret !== undefined && doing.isPending;
   return (
-    <Modal title={title} open wide={wide} closesOutside={!isTyped} onClose={onClose}>
+    <Modal
+      title={title}
+      open
+      wide={wide}
+      dismissible={!isAwaited}
+      closesOutside={!isTyped && !isAwaited}
+      onClose={onClose}
+    >
       <Form
         onInput={() => setTyped(true)}
         onSubmit={() => {
@@ -48,8 +60,13 @@ export function FormDialog(props: FormDialogProps) {
       >
         {props.children}
         {doing.error !== null && <ProblemCard error={doing.error} />}
+        <Suspense fallback={null}>
+          {secret !== undefined && <AwaitedOnce what={secret} doing={doing} />}
+        </Suspense>
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>{decline}</Button>
+          <Button busy={isAwaited} onClick={onClose}>
+            {decline}
+          </Button>
           <Button type="submit" look={props.look ?? "primary"} busy={doing.isPending} disabled={!isReady}>
             {props.action}
           </Button>

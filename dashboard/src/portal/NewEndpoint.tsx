@@ -42,6 +42,7 @@ export function NewEndpoint({
       onClose={onClose}
       action="Create endpoint"
       doing={create}
+      secret="signing secret"
       isReady={typed.url.trim() !== ""}
       onSubmit={() => create.mutate()}
     >

@@ -3,12 +3,13 @@ import { useState } from "react";
 import { serviceUrl } from "../api/basePath.ts";
 import { answer, client, given } from "../api/client.ts";
 import type { Invitation, Role } from "../api/shapes.ts";
+import { AwaitedOnce } from "../controls/AwaitedOnce.tsx";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { Snippet } from "../controls/Copy.tsx";
 import { Form, Options, SelectField, TextField } from "../controls/Field.tsx";
 import { Modal } from "../controls/Modal.tsx";
 import { RowList } from "../controls/Rows.tsx";
+import { ShownOnce } from "../controls/ShownOnce.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { NextPage, usePages } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
@@ -56,10 +57,9 @@ function Invite() {
   const invite = useMutation({
     mutationFn: () =>
       answer(client.POST("/api/v1/invitations", { body: { role, ...(email !== "" && { email }) } })),
-    onSuccess: () => {
-      setEmail("");
-      void queries.invalidateQueries({ queryKey });
-    },
+    onSuccess: () => setEmail(""),
+    // Also after an error: an invitation whose answer was lost is in the list.
+    onSettled: () => void queries.invalidateQueries({ queryKey }),
   });
   const made = invite.data;
   return (
@@ -84,6 +84,7 @@ function Invite() {
         </SelectField>
       </div>
       {invite.isError && <ProblemCard error={invite.error} />}
+      <AwaitedOnce what="link" doing={invite} />
       <div>
         <Button type="submit" busy={invite.isPending}>
           Invite
@@ -92,16 +93,15 @@ function Invite() {
       <Modal
         title="Invitation link: shown only once"
         open={made !== undefined}
-        closesOutside={false}
+        dismissible={false}
         onClose={() => invite.reset()}
       >
         <p>Send this link yourself: no mail is sent. It works once, for seven days.</p>
-        <Snippet text={made?.url ?? `${serviceUrl}/join#${made?.token ?? ""}`} name="invitation link" />
-        <div className="flex justify-end">
-          <Button look="primary" onClick={() => invite.reset()}>
-            Done
-          </Button>
-        </div>
+        <ShownOnce
+          secret={made?.url ?? `${serviceUrl}/join#${made?.token ?? ""}`}
+          action="Done"
+          onDone={() => invite.reset()}
+        />
       </Modal>
     </Form>
   );

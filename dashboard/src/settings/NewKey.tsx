@@ -15,7 +15,8 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   const create = useMutation({
     mutationFn: () =>
       answer(client.POST("/api/v1/keys", { body: { name: name.trim(), ...scopeFields(scope) } })),
-    onSuccess: () => void queries.invalidateQueries({ queryKey: ["keys"] }),
+    // Also after an error: a key whose answer was lost is in the list.
+    onSettled: () => void queries.invalidateQueries({ queryKey: ["keys"] }),
   });
   const made = create.data;
   if (made !== undefined) return <ShownKey name={made.name} value={made.key} onClose={onClose} />;
@@ -25,6 +26,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       action="Create key"
       doing={create}
+      secret="key"
       isReady={name.trim() !== "" && isWhole(scope)}
       onSubmit={() => create.mutate()}
     >

@@ -27,6 +27,8 @@ export function Unsaved({
     enableBeforeUnload: () => isUnsaved,
     withResolver: true,
   });
+  // A question that is still open when this unmounts is answered with "stay"; otherwise the address would be the next page's.
+  useEffect(() => (status === "blocked" ? reset : undefined), [status, reset]);
   const setTyped = useTypedForm();
   useEffect(() => {
     if (isUnsaved) setTyped();

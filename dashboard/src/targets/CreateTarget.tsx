@@ -12,6 +12,9 @@ import { OwnFields, type OwnInputs } from "./OwnFields.tsx";
 
 const choices: readonly Choice[] = kinds.flatMap((kind) => kind.choices);
 
+/** The key of the mutation that creates a target. */
+export const creationKey = ["newTarget"];
+
 interface Inputs {
   texts: ChoiceTexts;
   own: OwnInputs;
@@ -39,6 +42,7 @@ export function CreateTarget({
   const [inputs, setInputs] = useState<Inputs>({ texts: {}, own: { customerUid, uid: "", secret: "" } });
   const queries = useQueryClient();
   const create = useMutation({
+    mutationKey: creationKey,
     mutationFn: () => answer(client.POST("/api/v1/targets", { body: newTarget(choice, inputs) })),
     onSuccess: (target) => {
       void queries.invalidateQueries({ queryKey: ["targets"] });
