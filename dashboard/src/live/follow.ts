@@ -1,4 +1,4 @@
-import type { QueryClient } from "@tanstack/react-query";
+import type { InfiniteData, Query, QueryClient } from "@tanstack/react-query";
 import { readText } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import { currentSession, subscribeSession } from "../api/session.ts";
@@ -7,23 +7,25 @@ import { readStream, type StreamEvent } from "./readStream.ts";
 
 /**
  * Cached queries that become stale, by type of stream event. An event only marks queries; marked queries are read again once a
- * second, so that 5,000 items a second cost the page as much as two.
+ * second, so that 5,000 items a second cost the page as much as two. Queries of a mailbox are marked by `changedTargets`.
  */
 const staleAfter: Record<string, readonly string[]> = {
-  item: ["items", "stats", "mailboxes"],
+  item: ["items", "stats"],
   attempt: ["items", "stats", "health"],
-  summary: ["items", "stats", "health", "mailboxes"],
+  summary: ["items", "stats", "health"],
   target: ["targets", "health"],
-  mailbox: ["mailboxes", "health"],
+  mailbox: ["health"],
   handoff: ["handoffs", "items"],
   // No event reports changes between the first reads and the start of the stream, or while the page was paused or hidden.
-  begin: ["items", "stats", "mailboxes", "handoffs"],
-  reset: ["items", "stats", "health", "targets", "mailboxes", "handoffs"],
+  begin: ["items", "stats", "handoffs"],
+  reset: ["items", "stats", "health", "targets", "handoffs"],
 };
 
 const refreshMs = 1000;
 /** Data of single targets is refreshed less often: with 50 targets, a refresh every second would load the service. */
 const refreshAfterMs: Record<string, number> = { health: 5000, mailboxes: 2000, targets: 2000 };
+/** A list of several pages waits so long for each page, because it is read with a request for each. */
+const refreshPageAfterMs = 1000;
 /** The service sends a comment every 15 s; a connection silent for longer is dead. */
 const silenceMs = 40_000;
 const firstRetryMs = 1000;
@@ -34,8 +36,11 @@ const withoutStreamMs = 60_000;
 /** Follows the stream while a user is signed in and the page is visible. Returns a function that stops it. */
 export function followStream(queries: QueryClient): () => void {
   const stale = new Set<string>();
-  const follower = new Follower((type) => {
-    for (const key of staleAfter[type] ?? []) stale.add(key);
+  const isOpen = (mailbox: string): boolean =>
+    queries.getQueryCache().findAll({ queryKey: ["mailboxes", mailbox], type: "active" }).length > 0;
+  const follower = new Follower((event) => {
+    for (const key of staleAfter[event.type] ?? []) stale.add(key);
+    if (changedTargets(event).some((id) => id === undefined || isOpen(id))) stale.add("mailboxes");
   });
   const readAtMs = new Map<string, number>();
   const refresh = setInterval(() => {
@@ -46,8 +51,14 @@ export function followStream(queries: QueryClient): () => void {
       // A read under way may have begun before the change of the event, so the query stays marked and is read once more.
       if (queries.isFetching({ queryKey: [key] }) === 0) stale.delete(key);
       readAtMs.set(key, now);
-      void queries.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false });
+      const ofKey = { queryKey: [key] };
+      void queries.invalidateQueries({ ...ofKey, predicate: isLong, refetchType: "none" });
+      void queries.invalidateQueries(
+        { ...ofKey, predicate: (query) => !isLong(query) },
+        { cancelRefetch: false },
+      );
     }
+    void queries.refetchQueries({ type: "active", predicate: isLongAndDue }, { cancelRefetch: false });
   }, refreshMs);
   const followOrStop = (): void => {
     if (document.hidden || liveState() === "Paused") follower.stop();
@@ -67,16 +78,49 @@ export function followStream(queries: QueryClient): () => void {
   };
 }
 
+/**
+ * The targets whose items or messages an event reports as changed; undefined stands for any target. An event that carries no
+ * ids reports none.
+ */
+function changedTargets({ type, data }: Pick<StreamEvent, "type" | "data">): (string | undefined)[] {
+  if (type === "begin" || type === "reset") return [undefined];
+  if (type !== "item" && type !== "mailbox" && type !== "summary") return [];
+  const { id, target_id: target, targets } = JSON.parse(data) as ChangeData;
+  if (type === "mailbox") return [id];
+  return type === "item" ? [target] : targets!.map((one) => one.target_id ?? undefined);
+}
+
+/** The parts of an event's data that are read here. */
+interface ChangeData {
+  id?: string;
+  target_id?: string;
+  targets?: { target_id: string | null }[];
+}
+
+function pagesOf({ state }: Query): number {
+  return (state.data as Partial<InfiniteData<unknown>> | undefined)?.pages?.length ?? 1;
+}
+
+function isLong(query: Query): boolean {
+  return pagesOf(query) > 1;
+}
+
+function isLongAndDue(query: Query): boolean {
+  const { isInvalidated, dataUpdatedAt, errorUpdatedAt } = query.state;
+  const waitMs = pagesOf(query) * refreshPageAfterMs;
+  return isInvalidated && isLong(query) && Date.now() - Math.max(dataUpdatedAt, errorUpdatedAt) >= waitMs;
+}
+
 /** Holds at most one connection to the stream, and reconnects after it is lost. */
 class Follower {
-  readonly #onEvent: (type: string) => void;
+  readonly #onEvent: (event: Pick<StreamEvent, "type" | "data">) => void;
   #reading: AbortController | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #lastId: string | undefined;
   #failures = 0;
   #hasFollowed = false;
 
-  constructor(onEvent: (type: string) => void) {
+  constructor(onEvent: (event: Pick<StreamEvent, "type" | "data">) => void) {
     this.#onEvent = onEvent;
   }
 
@@ -108,7 +152,7 @@ class Follower {
       });
       setConnection("Live");
       this.#failures = 0;
-      this.#onEvent(this.#hasFollowed ? "reset" : "begin");
+      this.#onEvent({ type: this.#hasFollowed ? "reset" : "begin", data: "" });
       this.#hasFollowed = true;
       if (response.body !== null) await readStream(response.body, (event) => this.#take(event), heard);
       this.#again(connection, firstRetryMs);
@@ -124,7 +168,7 @@ class Follower {
 
   #take(event: StreamEvent): void {
     if (event.id !== undefined) this.#lastId = event.id;
-    this.#onEvent(event.type);
+    this.#onEvent(event);
   }
 
   #again(connection: AbortController, waitMs: number, hasNoStream = false): void {
@@ -132,7 +176,7 @@ class Follower {
     this.#reading = undefined;
     setConnection(hasNoStream ? "Polling" : "Reconnecting");
     // After a gap, everything on the page may have changed.
-    if (!hasNoStream) this.#onEvent("reset");
+    if (!hasNoStream) this.#onEvent({ type: "reset", data: "" });
     this.#retry = setTimeout(() => this.start(), waitMs);
   }
 }

@@ -22,10 +22,12 @@ export function ReplaysPage() {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.length < replayPage ? undefined : page.at(-1)?.id),
     // Only a running job changes by itself. Without one, the page polls less often, because other users may start a job.
-    refetchInterval: ({ state }) =>
-      pollMs !== false && !state.data?.pages.flat().some(({ status }) => status === "RUNNING")
-        ? pollMs * 5
-        : pollMs,
+    // A refetch makes a request for each page, so the more pages are loaded, the less often they are read again.
+    refetchInterval: ({ state: { data } }) => {
+      if (pollMs === false) return false;
+      const isRunning = data?.pages.flat().some(({ status }) => status === "RUNNING") === true;
+      return pollMs * (isRunning ? 1 : 5) * (data?.pages.length ?? 1);
+    },
   });
   const jobs = list.data?.pages.flat() ?? [];
   return (

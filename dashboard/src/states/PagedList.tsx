@@ -98,8 +98,8 @@ export function usePages<Row>({ read, size, cursorOf, refreshMs = false, keepsSh
     queryFn: ({ pageParam, signal }) => read(pageParam, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page: Row[]) => (page.length < size ? undefined : cursorOf(page.at(-1)!)),
-    // A refetch reads all pages again, which is too expensive beyond the first three.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refreshMs),
+    // A refetch makes a request for each page, so the more pages are loaded, the less often they are read again.
+    refetchInterval: ({ state }) => refreshMs !== false && refreshMs * (state.data?.pages.length ?? 1),
     placeholderData: (previous) => (keepsShown === true ? previous : undefined),
     ...rest,
   });
