@@ -6,6 +6,7 @@ import type { Customer } from "../api/shapes.ts";
 import { differing } from "../controls/differing.ts";
 import { TextField } from "../controls/Field.tsx";
 import { EditDialog, FormDialog, unlessThere } from "../controls/FormDialog.tsx";
+import { useIsShown } from "../shell/useIsShown.ts";
 import { type CustomerDraft, CustomerFields } from "./CustomerFields.tsx";
 import { isUid, uidInput, uidRule } from "./customerQueries.ts";
 import { metadataOf, metadataProblem, metadataText } from "./metadataText.ts";
@@ -15,6 +16,7 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
   const [uid, setUid] = useState("");
   const [draft, setDraft] = useState<CustomerDraft>({ name: "", metadata: "" });
   const navigate = useNavigate();
+  const isShown = useIsShown();
   const queries = useQueryClient();
   const make = useMutation({
     mutationFn: () =>
@@ -25,6 +27,7 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
     onSuccess: (customer) => {
       if (customer === undefined) return;
       void queries.invalidateQueries({ queryKey: ["customers"] });
+      if (!isShown()) return;
       onClose();
       void navigate({ to: "/customers/$uid", params: { uid }, search: {} });
     },

@@ -6,6 +6,7 @@ import type { Customer } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
+import { useIsShown } from "../shell/useIsShown.ts";
 import { listCustomerTargets } from "./customerQueries.ts";
 
 /** Largest number of targets that is counted. */
@@ -14,17 +15,24 @@ const mostCounted = 1000;
 /** Deletes a customer with its targets; the user types the uid to confirm. */
 export function DeleteCustomer({ customer }: { customer: Customer }) {
   const [asks, setAsks] = useState(false);
+  const isShown = useIsShown();
   return (
     <DeletionCard consequence="Its targets are deleted with it. Past deliveries are kept.">
       <Button look="danger" onClick={() => setAsks(true)}>
         Delete this customer…
       </Button>
-      {asks && <ConfirmDeletion uid={customer.uid} onClose={() => setAsks(false)} />}
+      {asks && <ConfirmDeletion uid={customer.uid} isPageShown={isShown} onClose={() => setAsks(false)} />}
     </DeletionCard>
   );
 }
 
-function ConfirmDeletion({ uid, onClose }: { uid: string; onClose: () => void }) {
+interface ConfirmDeletionProps {
+  uid: string;
+  isPageShown: () => boolean;
+  onClose: () => void;
+}
+
+function ConfirmDeletion({ uid, isPageShown, onClose }: ConfirmDeletionProps) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const count = useQuery({
@@ -39,7 +47,7 @@ function ConfirmDeletion({ uid, onClose }: { uid: string; onClose: () => void })
       for (const list of ["list", "proposed"])
         void queries.invalidateQueries({ queryKey: ["customers", list] });
       void queries.invalidateQueries({ queryKey: ["targets"], exact: true });
-      void navigate({ to: "/customers", search: {} });
+      if (isPageShown()) void navigate({ to: "/customers", search: {} });
     },
   });
   return (

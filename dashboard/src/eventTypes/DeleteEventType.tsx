@@ -4,12 +4,14 @@ import { answer, client } from "../api/client.ts";
 import type { EventType } from "../api/shapes.ts";
 import { ConfirmButton, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
+import { useIsShown } from "../shell/useIsShown.ts";
 
 const consequence =
   "Targets that list it keep receiving its items. While the catalogue has other types, no target can add it.";
 
 export function DeleteEventType({ type: { name } }: { type: EventType }) {
   const navigate = useNavigate();
+  const isShown = useIsShown();
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: () => answer(client.DELETE("/api/v1/event-types/{name}", { params: { path: { name } } })),
@@ -17,7 +19,7 @@ export function DeleteEventType({ type: { name } }: { type: EventType }) {
       toast({ text: `${name} was deleted.${stillNamed(targets)}` });
       for (const list of ["list", "proposed"])
         void queries.invalidateQueries({ queryKey: ["eventTypes", list] });
-      void navigate({ to: "/event-types", search: {} });
+      if (isShown()) void navigate({ to: "/event-types", search: {} });
     },
   });
   return (

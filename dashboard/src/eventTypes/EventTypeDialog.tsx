@@ -5,6 +5,7 @@ import type { EventType } from "../api/shapes.ts";
 import { differing } from "../controls/differing.ts";
 import { TextField } from "../controls/Field.tsx";
 import { EditDialog, FormDialog, unlessThere } from "../controls/FormDialog.tsx";
+import { useIsShown } from "../shell/useIsShown.ts";
 import {
   draftOf,
   emptyDraft,
@@ -20,6 +21,7 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [draft, setDraft] = useState<EventTypeDraft>(emptyDraft);
   const navigate = useNavigate();
+  const isShown = useIsShown();
   const queries = useQueryClient();
   const make = useMutation({
     mutationFn: () =>
@@ -30,6 +32,7 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
     onSuccess: (type) => {
       if (type === undefined) return;
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });
+      if (!isShown()) return;
       onClose();
       void navigate({ to: "/event-types", search: { type: name } });
     },

@@ -4,6 +4,7 @@ import type { ImportedEventTypes } from "../api/shapes.ts";
 import { CodeArea } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
+import { useIsShown } from "../shell/useIsShown.ts";
 import { importEventTypes } from "./eventTypeQueries.ts";
 import { jsonOf, jsonProblem } from "./jsonText.ts";
 
@@ -12,6 +13,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [unreadable, setUnreadable] = useState<string>();
   const queries = useQueryClient();
+  const isShown = useIsShown();
   const documentOf = () =>
     jsonProblem(text) === undefined ? (jsonOf(text) as Record<string, unknown>) : text;
   const preview = useMutation({ mutationFn: () => importEventTypes(documentOf(), true) });
@@ -20,7 +22,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     onSuccess: ({ created, updated }) => {
       toast({ text: `${created.length} created, ${updated.length} updated.` });
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });
-      onClose();
+      if (isShown()) onClose();
     },
   });
   const give = (given: string) => {

@@ -7,6 +7,7 @@ import type { Target } from "../api/shapes.ts";
 import { ConfirmButton } from "../controls/FormDialog.tsx";
 import { Tabs } from "../controls/Tabs.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import { useIsShown } from "../shell/useIsShown.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Enabling } from "../targets/Enabling.tsx";
@@ -68,11 +69,12 @@ function Endpoint({ target }: { target: Target }) {
 
 function DeleteEndpoint({ target }: { target: Target }) {
   const navigate = useNavigate();
+  const isShown = useIsShown();
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: () => answer(client.DELETE("/api/v1/targets/{id}", { params: { path: { id: target.id } } })),
     onSuccess: () => {
-      void navigate({ to: ".", search: {}, ignoreBlocker: true });
+      if (isShown()) void navigate({ to: ".", search: {}, ignoreBlocker: true });
       void queries.invalidateQueries({ queryKey: ["targets"] });
     },
   });

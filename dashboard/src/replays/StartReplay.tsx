@@ -4,7 +4,9 @@ import { type ReactNode, useState } from "react";
 import { Checkbox } from "../controls/Checkbox.tsx";
 import { TextField } from "../controls/Field.tsx";
 import { Confirm } from "../controls/FormDialog.tsx";
+import { toast } from "../controls/toasts.ts";
 import type { ItemFilter } from "../items/filter.ts";
+import { useIsShown } from "../shell/useIsShown.ts";
 import { NewWebhookId } from "./NewWebhookId.tsx";
 import { countMatching, highestRate, startReplay, usualRate } from "./replayJobs.ts";
 
@@ -22,6 +24,7 @@ export function StartReplay({ title, filter, onClose, children }: StartReplayPro
   const [includeReplayed, setIncludeReplayed] = useState(false);
   const [isNewWebhookId, setIsNewWebhookId] = useState(false);
   const navigate = useNavigate();
+  const isShown = useIsShown();
   const count = useQuery({
     queryKey: ["replays", "count", filter, includeReplayed],
     queryFn: () => countMatching(filter, includeReplayed),
@@ -30,7 +33,11 @@ export function StartReplay({ title, filter, onClose, children }: StartReplayPro
   });
   const start = useMutation({
     mutationFn: () => startReplay(filter, { ratePerSecond: Number(rate), includeReplayed, isNewWebhookId }),
-    onSuccess: ({ id }) => navigate({ to: "/replays/$id", params: { id }, search: {} }),
+    onSuccess: ({ id }) => {
+      const open = (): void => void navigate({ to: "/replays/$id", params: { id }, search: {} });
+      if (isShown()) open();
+      else toast({ text: "The replay has started.", action: { name: "Follow", run: open } });
+    },
   });
   const isRate = /^\d{1,4}$/.test(rate) && Number(rate) >= 1 && Number(rate) <= highestRate;
   const total = count.data?.count;

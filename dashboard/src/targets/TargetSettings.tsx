@@ -10,6 +10,7 @@ import { For } from "../controls/For.tsx";
 import { ConfirmButton, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Unsaved } from "../shell/Unsaved.tsx";
+import { useIsShown } from "../shell/useIsShown.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { FilterFields } from "./FilterFields.tsx";
 import { kindOf } from "./kinds/kinds.ts";
@@ -59,6 +60,7 @@ function SettingsForm({ target }: { target: Target }) {
 
 function DeleteTarget({ target }: { target: Target }) {
   const navigate = useNavigate();
+  const isShown = useIsShown();
   const queries = useQueryClient();
   const kind = kindOf(target);
   const remove = useMutation({
@@ -66,11 +68,7 @@ function DeleteTarget({ target }: { target: Target }) {
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ["targets"], exact: true });
       toast({ text: `${target.name} was deleted.` });
-      void navigate({
-        to: kind.pages.list,
-        search: {},
-        ignoreBlocker: true,
-      });
+      if (isShown()) void navigate({ to: kind.pages.list, search: {}, ignoreBlocker: true });
     },
   });
   return (
