@@ -87,14 +87,15 @@ export function LoadedRows<T extends { id: string }>({ query, ...list }: LoadedR
 }
 
 /**
- * Returns the index of the row that j and k marked, -1 for none; Enter opens its link. `more` returns further keys for that
- * row.
+ * Returns the index of the row that j and k marked, -1 for none; Enter opens its link. The mark stays on its row when rows are
+ * added above it. `more` returns further keys for that row.
  */
-export function useMarkedRow(rows: number, more: (marked: number) => Keys = noMore): number {
-  const [marked, setMarked] = useState(-1);
+export function useMarkedRow(ids: readonly string[], more: (marked: number) => Keys = noMore): number {
+  const [markedId, setMarkedId] = useState<string>();
+  const marked = markedId === undefined ? -1 : ids.indexOf(markedId);
   useKeys({
-    j: () => setMarked(Math.min(rows - 1, marked + 1)),
-    k: () => setMarked(Math.max(0, marked - 1)),
+    j: () => setMarkedId(ids[Math.min(ids.length - 1, marked + 1)]),
+    k: () => setMarkedId(ids[Math.max(0, marked - 1)]),
     Enter: () => document.querySelector<HTMLAnchorElement>("[data-marked=true] a")?.click(),
     ...more(marked),
   });
@@ -105,19 +106,37 @@ function noMore(): Keys {
   return {};
 }
 
-interface FindInputProps extends InputHTMLAttributes<HTMLInputElement> {
+interface FindInputProps extends Omit<InputHTMLAttributes<HTMLInputElement>, "value" | "onChange"> {
   /** A description of the filter for screen readers. */
   label: string;
   ref: Ref<HTMLInputElement>;
+  value: string;
+  onType: (text: string) => void;
 }
 
-/** The filter field of a list; the key / focuses it. */
-export function FindInput({ label, className = "", ...rest }: FindInputProps) {
+/**
+ * The filter field of a list; the key / focuses it. The URL takes over typed text a moment later: the field shows its own text
+ * meanwhile, because it would otherwise drop letters of fast typing and move the cursor to the end.
+ */
+export function FindInput({ label, className = "", value, onType, ...rest }: FindInputProps) {
+  const [typed, setTyped] = useState(value);
+  const sent = useRef<string[]>([]);
+  useEffect(() => {
+    const at = sent.current.indexOf(value);
+    sent.current = sent.current.slice(at + 1);
+    if (at === -1) setTyped(value);
+  }, [value]);
   return (
     <input
       aria-label={label}
       className={`h-9 rounded-control border border-control bg-surface px-2.5 ${className}`}
       {...rest}
+      value={typed}
+      onChange={({ target: { value: text } }) => {
+        setTyped(text);
+        sent.current.push(text);
+        onType(text);
+      }}
     />
   );
 }

@@ -1,6 +1,9 @@
 import { useSyncExternalStore } from "react";
 
-/** A short message about a result, with at most one action. It disappears by itself. */
+/**
+ * A short message about a result, with at most one action. It disappears by itself, but not while the pointer is over it or its
+ * action has the focus.
+ */
 export interface Toast {
   text: string;
   action?: { name: string; run: () => void };
@@ -9,6 +12,7 @@ export interface Toast {
 type Shown = Toast & { number: number };
 
 const shownMs = 6000;
+const heldMs = 1000;
 const listeners = new Set<() => void>();
 let shown: readonly Shown[] = [];
 let last = 0;
@@ -17,7 +21,12 @@ export function toast(message: Toast): void {
   last += 1;
   const number = last;
   show([...shown.slice(-2), { ...message, number }]);
-  setTimeout(() => show(shown.filter((other) => other.number !== number)), shownMs);
+  const end = (): void => {
+    const isHeld = document.querySelector(`[data-toast="${number}"]:is(:hover, :focus-within)`) !== null;
+    if (isHeld) setTimeout(end, heldMs);
+    else show(shown.filter((other) => other.number !== number));
+  };
+  setTimeout(end, shownMs);
 }
 
 export function useToasts(): readonly Shown[] {

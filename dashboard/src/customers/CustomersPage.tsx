@@ -29,7 +29,10 @@ export function CustomersPage() {
     keepsShown: true,
   });
   const input = useRef<HTMLInputElement>(null);
-  const marked = useMarkedRow(rows.length, () => ({ "/": () => input.current?.focus() }));
+  const marked = useMarkedRow(
+    rows.map(({ uid }) => uid),
+    () => ({ "/": () => input.current?.focus() }),
+  );
   const newCustomer = (
     <For least="member">
       <Button look="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setMaking(true)}>
@@ -48,7 +51,7 @@ export function CustomersPage() {
         label="Find customers by the beginning of their uid"
         placeholder="Find by the beginning of the uid"
         value={prefix ?? ""}
-        onChange={(event) => change({ prefix: event.target.value || undefined })}
+        onType={(text) => change({ prefix: text || undefined })}
       />
       <PagedList
         query={query}

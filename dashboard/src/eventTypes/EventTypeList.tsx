@@ -33,7 +33,10 @@ export function EventTypeList() {
     keepsShown: true,
   });
   const input = useRef<HTMLInputElement>(null);
-  const marked = useMarkedRow(rows.length, () => ({ "/": () => input.current?.focus() }));
+  const marked = useMarkedRow(
+    rows.map(({ name }) => name),
+    () => ({ "/": () => input.current?.focus() }),
+  );
   const newType = (
     <For least="member">
       <Button look="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setOpen("new")}>
@@ -90,7 +93,7 @@ function Filters({ input, prefix, deprecated, onChange }: FiltersProps) {
         placeholder="Find by the beginning of the name"
         className="min-w-48 grow"
         value={prefix ?? ""}
-        onChange={(event) => onChange({ prefix: event.target.value || undefined })}
+        onType={(text) => onChange({ prefix: text || undefined })}
       />
       <select
         aria-label="Filter event types"

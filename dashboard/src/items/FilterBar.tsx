@@ -157,6 +157,7 @@ function Choices({
         <li
           key={choice.text + (choice.chip?.value ?? "")}
           id={`filter-choice-${index}`}
+          ref={index === marked ? scrollTo : undefined}
           role="option"
           aria-selected={index === marked}
           className="flex cursor-pointer justify-between gap-3 rounded-control px-2 py-1 hover:bg-sunken aria-selected:bg-sunken"
@@ -172,6 +173,11 @@ function Choices({
       ))}
     </ul>
   );
+}
+
+/** Scrolls the list to the suggestion that an arrow key has marked. */
+function scrollTo(choice: HTMLElement | null): void {
+  choice?.scrollIntoView({ block: "nearest" });
 }
 
 /** The value as text for users: a name in place of an id, clock times in place of Unix seconds. */

@@ -13,7 +13,8 @@ export interface ItemRowsProps {
   rows: readonly ItemRow[];
   targets: readonly Target[] | undefined;
   selected: ReadonlySet<string>;
-  marked: number;
+  /** The id of the row that j and k marked. */
+  marked: string | undefined;
   onToggle: (id: string, isRange: boolean) => void;
   onOpen: (id: string) => void;
   /** Called when the user scrolls near the end of the list. */
@@ -45,8 +46,14 @@ export function ItemRows(props: ItemRowsProps) {
   useEffect(() => {
     if (lastShown >= rows.length - 30) onNearEnd();
   }, [lastShown, rows.length, onNearEnd]);
+  const rowsNow = useRef(rows);
   useEffect(() => {
-    if (props.marked >= 0) virtual.scrollToIndex(props.marked, { align: "auto" });
+    rowsNow.current = rows;
+  });
+  // Only another mark scrolls the list; the place of the marked row changes when new rows are shown.
+  useEffect(() => {
+    const at = rowsNow.current.findIndex(({ id }) => id === props.marked);
+    if (at >= 0) virtual.scrollToIndex(at, { align: "auto" });
   }, [props.marked, virtual]);
   return (
     <div role="grid" aria-label="Items" aria-rowcount={rows.length + 1}>
@@ -64,7 +71,7 @@ export function ItemRows(props: ItemRowsProps) {
               index={index}
               targets={props.targets}
               isSelected={props.selected.has(rows[index]!.id)}
-              isMarked={index === props.marked}
+              isMarked={rows[index]!.id === props.marked}
               onToggle={props.onToggle}
               onOpen={props.onOpen}
             />

@@ -71,7 +71,7 @@ export function ItemsPage() {
             marked={marked}
             onToggle={(id, isRange) => (isRange ? selection.extendTo(id) : selection.toggle(id))}
             onOpen={(id) => {
-              setMarked(ids.indexOf(id));
+              setMarked(id);
               change({ open: id }, "push");
             }}
             onNearEnd={loadMore}
@@ -142,19 +142,20 @@ interface ListKeys {
 
 /** The keys of the list. While the drawer is open, only the drawer's keys act. */
 function useListKeys({ rows, replay, ids, selection, open, input, onOpen }: ListKeys) {
-  const [marked, setMarked] = useState(-1);
-  const id = ids[marked];
+  // The mark stays on its row when new rows are shown above it.
+  const [id, setMarked] = useState<string>();
+  const marked = useMemo(() => (id === undefined ? -1 : ids.indexOf(id)), [ids, id]);
   useKeys(
     {
       "/": () => input.current?.focus(),
-      j: () => setMarked(Math.min(ids.length - 1, marked + 1)),
-      k: () => setMarked(Math.max(0, marked - 1)),
-      Enter: () => (id === undefined ? undefined : onOpen(id)),
-      x: () => (id === undefined ? undefined : selection.toggle(id)),
-      "Shift+x": () => (id === undefined ? undefined : selection.extendTo(id)),
+      j: () => setMarked(ids[Math.min(ids.length - 1, marked + 1)]),
+      k: () => setMarked(ids[Math.max(0, marked - 1)]),
+      Enter: () => (id === undefined || marked === -1 ? undefined : onOpen(id)),
+      x: () => (id === undefined || marked === -1 ? undefined : selection.toggle(id)),
+      "Shift+x": () => (id === undefined || marked === -1 ? undefined : selection.extendTo(id)),
       r: () => (rows[marked] === undefined ? undefined : replay.start(rows[marked])),
       c: () => {
-        if (id === undefined) return;
+        if (id === undefined || marked === -1) return;
         void copyText(id).then((done) =>
           toast({ text: done ? "Id copied." : "The browser blocked copying." }),
         );
@@ -162,5 +163,5 @@ function useListKeys({ rows, replay, ids, selection, open, input, onOpen }: List
     },
     open === undefined,
   );
-  return [marked, setMarked] as const;
+  return [id, setMarked] as const;
 }

@@ -17,10 +17,10 @@ export function useSelection(ids: readonly string[]) {
     },
     /** Selects everything from the last toggled row to this one. */
     extendTo(id: string) {
-      const from = ids.indexOf(anchor ?? id);
       const to = ids.indexOf(id);
-      const [low, high] = from < to ? [from, to] : [to, from];
-      setSelected(new Set([...selected, ...ids.slice(Math.max(0, low), high + 1)]));
+      // A row at which no range can begin any more: it is no longer listed.
+      const from = anchor !== undefined && ids.includes(anchor) ? ids.indexOf(anchor) : to;
+      setSelected(new Set([...selected, ...ids.slice(Math.min(from, to), Math.max(from, to) + 1)]));
     },
   };
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { sentenceOf } from "../api/problem.ts";
 import type { EventSummary, Status, Target } from "../api/shapes.ts";
+import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { LoadedRows } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
@@ -11,17 +11,21 @@ import { replayItems } from "../items/replayItems.ts";
 import { wentThrough } from "../items/statuses.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { kindOf } from "../targets/kinds/kinds.ts";
 import { Ago } from "../time/Moment.tsx";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { deliveriesQuery, deliveriesShown } from "./portalQueries.ts";
 
+/** The statuses by which deliveries can be filtered. */
+const statuses: readonly Status[] = ["QUEUED", "RETRYING", "DELIVERED", "FAILED", "FILTERED"];
+
 /** The latest deliveries of an endpoint, with a button that replays failures. */
 export function Deliveries({ target }: { target: Target }) {
-  const [status, setStatus] = useState<Status>();
-  const [open, setOpen] = useState<string>();
+  const [search, change] = useUrlState();
   const { isInPortal } = kindOf(target);
+  const status = isInPortal ? statuses.find((one) => one === search["status"]) : undefined;
   const query = useQuery({ ...deliveriesQuery(target.id, status), refetchInterval: useRefreshMs(5000) });
   return (
     <Card
@@ -33,22 +37,31 @@ export function Deliveries({ target }: { target: Target }) {
             aria-label="Status"
             className="h-8 rounded-control border border-control bg-surface px-2"
             value={status ?? ""}
-            onChange={(event) => setStatus((event.target.value || undefined) as Status | undefined)}
+            onChange={(event) => change({ status: event.target.value || undefined })}
           >
             <option value="">All</option>
-            {isInPortal &&
-              (["QUEUED", "RETRYING", "DELIVERED", "FAILED", "FILTERED"] as const).map((one) => (
-                <option key={one}>{one}</option>
-              ))}
+            {isInPortal && statuses.map((one) => <option key={one}>{one}</option>)}
           </select>
           {isInPortal && <ReplayFailures targetId={target.id} />}
         </div>
       }
     >
-      <LoadedRows query={query} none={<Empty title="Nothing yet" />}>
-        {(event) => <Row event={event} onOpen={() => setOpen(event.id)} />}
+      <LoadedRows
+        query={query}
+        none={
+          status === undefined ? (
+            <Empty title="Nothing yet" />
+          ) : (
+            <Empty
+              title={`No delivery is ${status}`}
+              action={<Button onClick={() => change({ status: undefined })}>Show all deliveries</Button>}
+            />
+          )
+        }
+      >
+        {(event) => <Row event={event} onOpen={() => change({ open: event.id }, "push")} />}
       </LoadedRows>
-      <DeliveryDrawer id={open} onClose={() => setOpen(undefined)} />
+      <DeliveryDrawer id={search["open"]} onClose={() => change({ open: undefined }, "push")} />
     </Card>
   );
 }

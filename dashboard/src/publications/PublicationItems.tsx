@@ -28,7 +28,7 @@ export function PublicationItems({ publication: { items }, counts }: Publication
   const wanted = outcomes.find((outcome) => outcome === show);
   const matching = wanted === undefined ? items : items.filter((item) => outcomeOf(item) === wanted);
   const rows = matching.slice(0, most);
-  const marked = useMarkedRow(rows.length);
+  const marked = useMarkedRow(rows.map(({ id }) => id));
   return (
     <Card title="Items" aside={<Choice counts={counts} total={items.length} wanted={wanted} />} flush>
       {rows.length === 0 && <None isFiltered={wanted !== undefined} />}

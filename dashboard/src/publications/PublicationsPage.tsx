@@ -31,14 +31,15 @@ export function PublicationsPage() {
   });
   const { rows, hold } = useSteadyRows(customer ?? "", read, ({ id }) => id);
   const input = useRef<HTMLInputElement>(null);
-  const marked = useMarkedRow(rows.length, () => ({ "/": () => input.current?.focus() }));
+  const marked = useMarkedRow(
+    rows.map(({ id }) => id),
+    () => ({ "/": () => input.current?.focus() }),
+  );
   const showAll = <Button onClick={() => change({ customer: undefined })}>Show all publications</Button>;
   return (
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Publications</h1>
       <CustomerFilter
-        // A change of the URL replaces typed text that was not submitted.
-        key={customer ?? ""}
         customer={customer}
         input={input}
         onChange={(uid) => change({ customer: uid }, "push")}
@@ -91,6 +92,12 @@ interface CustomerFilterProps {
 /** The field for the customer whose publications are shown; Enter or the button submits it. */
 function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps) {
   const [typed, setTyped] = useState(customer);
+  const [shown, setShown] = useState(customer);
+  // A change of the URL replaces typed text that was not submitted.
+  if (shown !== customer) {
+    setShown(customer);
+    setTyped(customer);
+  }
   const listId = useId();
   return (
     <Form className="flex gap-2" onSubmit={() => onChange(typed.trim() || undefined)}>
@@ -102,7 +109,7 @@ function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps)
         list={listId}
         {...uidInput}
         value={typed}
-        onChange={(event) => setTyped(event.target.value)}
+        onType={setTyped}
       />
       <ProposedCustomers listId={listId} typed={typed} />
       <Button type="submit" className="h-9">

@@ -56,26 +56,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             }}
             onKeyDown={press}
           />
-          <ul
-            id="palette-choices"
-            role="listbox"
-            aria-label="Results"
-            className="max-h-80 overflow-y-auto p-2"
-          >
-            {choices.map(({ name, go }, index) => (
-              <li
-                key={`${index} ${name}`}
-                id={`palette-choice-${index}`}
-                role="option"
-                aria-selected={index === at}
-                className="cursor-pointer rounded-control px-3 py-1.5 aria-selected:bg-sunken"
-                onMouseMove={() => setMarked(index)}
-                onClick={go}
-              >
-                {name}
-              </li>
-            ))}
-          </ul>
+          <Choices choices={choices} at={at} onMark={setMarked} />
           <p role="status" className="px-5 pb-3 text-muted empty:hidden">
             {problem ?? (choices.length === 0 ? "No page, target or customer has this name." : "")}
           </p>
@@ -85,10 +66,43 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
+interface ChoicesProps {
+  choices: readonly Choice[];
+  /** The index of the marked choice. */
+  at: number;
+  onMark: (index: number) => void;
+}
+
+function Choices({ choices, at, onMark }: ChoicesProps) {
+  return (
+    <ul id="palette-choices" role="listbox" aria-label="Results" className="max-h-80 overflow-y-auto p-2">
+      {choices.map(({ name, go }, index) => (
+        <li
+          key={`${index} ${name}`}
+          id={`palette-choice-${index}`}
+          ref={index === at ? scrollTo : undefined}
+          role="option"
+          aria-selected={index === at}
+          className="cursor-pointer rounded-control px-3 py-1.5 aria-selected:bg-sunken"
+          onMouseMove={() => onMark(index)}
+          onClick={go}
+        >
+          {name}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Scrolls the list to the choice that an arrow key has marked. */
+function scrollTo(choice: HTMLElement | null): void {
+  choice?.scrollIntoView({ block: "nearest" });
+}
+
 function useChoices(text: string, onClose: () => void): { choices: Choice[]; problem?: string | undefined } {
   const navigate = useNavigate();
   const mayMake = useMay("member");
-  const [problem, setProblem] = useState<string>();
+  const [problem, setProblem] = useState<{ id: string; text: string }>();
   const found = useFound(idIn(text) === undefined ? text : "");
   const id = idIn(text);
   if (id !== undefined) {
@@ -96,16 +110,17 @@ function useChoices(text: string, onClose: () => void): { choices: Choice[]; pro
       try {
         const path = await findById(id);
         if (path === undefined) {
-          setProblem("Nothing in your organization has this id.");
+          setProblem({ id, text: "Nothing in your organization has this id." });
           return;
         }
         onClose();
         await navigate({ to: path, search: {} });
       } catch (error) {
-        setProblem(sentenceOf(error));
+        setProblem({ id, text: sentenceOf(error) });
       }
     };
-    return { choices: [{ name: `Open ${id}`, go: () => void open() }], problem };
+    const ofThis = problem?.id === id ? problem.text : undefined;
+    return { choices: [{ name: `Open ${id}`, go: () => void open() }], problem: ofThis };
   }
   const all = [
     ...pages,

@@ -16,7 +16,8 @@ export function EventTypesField({ value, error, onChange }: EventTypesFieldProps
   const listId = useId();
   const start = value.lastIndexOf(",") + 1;
   const typed = value.slice(start).trim();
-  const before = start === 0 ? "" : `${value.slice(0, start)} `;
+  // Browsers offer only suggestions that contain the text of the field, so its spaces stay as they are.
+  const before = value.slice(0, value.length - value.slice(start).trimStart().length);
   const proposed = useQuery({
     queryKey: ["eventTypes", "proposed", typed],
     queryFn: ({ signal }) =>

@@ -68,10 +68,11 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
   );
   const [most, setMost] = useState(mostListed);
   const shown = matching.slice(0, most);
-  const selection = useSelection(shown.map(({ id }) => id));
+  const ids = shown.map(({ id }) => id);
+  const selection = useSelection(ids);
   const { healths, unread } = useTargetHealths(shown);
   const input = useRef<HTMLInputElement>(null);
-  const marked = useMarkedRow(shown.length, (row) => ({
+  const marked = useMarkedRow(ids, (row) => ({
     "/": () => input.current?.focus(),
     x: () => shown[row] && selection.toggle(shown[row].id),
   }));
@@ -82,7 +83,7 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
         label="Filter targets by name, id, URL or customer"
         placeholder="Filter by name, id, URL or customer"
         value={search["name"] ?? ""}
-        onChange={(event) => change({ name: event.target.value || undefined })}
+        onType={(text) => change({ name: text || undefined })}
       />
       {unread.isRefused && <ProblemCard error={unread.error} onRetry={unread.retry} />}
       {unread.old && !isOld && <AsOf query={unread.old} />}

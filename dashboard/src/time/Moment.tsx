@@ -28,5 +28,5 @@ function Time({ at, words }: { at: number; words: string }) {
 /** The time left, or `ended` when no time is left. */
 export function Countdown({ until, ended }: { until: number; ended: string }) {
   const left = until - useNow() / 1000;
-  return <span className="figures whitespace-nowrap">{left > 0 ? duration(left) : ended}</span>;
+  return <Time at={until} words={left > 0 ? duration(left) : ended} />;
 }

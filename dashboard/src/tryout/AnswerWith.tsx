@@ -14,26 +14,32 @@ const answers = [
 /** Chooses the status with which the tryout answers, so that users see failures and retries before a real receiver has them. */
 export function AnswerWith({ target }: { target: Target }) {
   const change = useTargetChange(target.id);
-  const [address = "", query = ""] = (target.url ?? "").split("?");
-  const present = new URLSearchParams(query).get("answer") ?? "200";
+  const [address = ""] = (target.url ?? "").split("?");
   return (
     <div className="max-w-80">
       <SelectField
         label="Answer deliveries with"
-        value={present}
-        disabled={change.isPending}
-        onChange={({ target: { value } }) =>
+        // Not disabled while a change is saved, because that would take the focus away.
+        value={change.isPending ? answerOf(change.variables.url) : answerOf(target.url)}
+        aria-busy={change.isPending}
+        onChange={({ target: { value } }) => {
+          if (change.isPending) return;
           change.mutate(
             { url: value === "200" ? address : `${address}?answer=${value}` },
             {
               onSuccess: () => toast({ text: `The next deliveries are answered with ${value}.` }),
               onError: (error) => toast({ text: sentenceOf(error) }),
             },
-          )
-        }
+          );
+        }}
       >
         <Options of={answers} />
       </SelectField>
     </div>
   );
+}
+
+/** The status in the URL of a tryout target. */
+function answerOf(url = ""): string {
+  return new URLSearchParams(url.split("?")[1]).get("answer") ?? "200";
 }
