@@ -96,7 +96,8 @@ it("a target's health is equal on every server, although it changed while anothe
 }) => {
   skip(citusUrl === undefined, reason);
   const { id } = await workspace.newTarget();
-  const note = { targetId: id, eventId: id, nowSeconds: Math.floor(Date.now() / 1000) };
+  const { url } = (await workspace.call("GET", `/api/v1/targets/${id}`)).body;
+  const note = { targetId: id, url, eventId: id, nowSeconds: Math.floor(Date.now() / 1000) };
   await noteFailure(node.pool, note);
   const client = await coordinator.connect();
   onTestFinished(() => client.release(true));

@@ -154,3 +154,47 @@ it("a receiver that only asks to retry later is not disabled", async ({
     expect(await readTarget(target.id)).toMatchObject({ enabled: true });
   }
 });
+
+it("410 from the former URL of a target that was changed during the attempt does not disable it", async ({
+  service,
+  account,
+  receiver,
+  readTarget,
+  settled,
+}) => {
+  const path = "/moving";
+  const target = await createWebhookTarget(service, account, receiver.url + path, { max_retries: 0 });
+  const usual = receiver.answer;
+  onTestFinished(() => void (receiver.answer = usual));
+  const answerGone = Promise.withResolvers<() => void>();
+  receiver.answer = (received, response) => {
+    if (received.path === path) answerGone.resolve(() => void response.writeHead(410).end());
+    else response.writeHead(200).end();
+  };
+  const id = await sendItem(service, account, target.id);
+  const answer = await answerGone.promise;
+  const patch = { key: account.api_key, body: { url: `${receiver.url}/moved` } };
+  expect((await service.call("PATCH", `/api/v1/targets/${target.id}`, patch)).status).toBe(200);
+  answer();
+  await settled(id, "FAILED");
+  await settled(await sendItem(service, account, target.id), "DELIVERED");
+  expect(await readTarget(target.id)).toMatchObject({ enabled: true });
+});
+
+it("a change to the present URL and state, as of tools that send every field, keeps the count of the five days", async ({
+  service,
+  account,
+  pool,
+  failingSince,
+  receiver,
+}) => {
+  const url = `${receiver.url}/500-still`;
+  const target = await createWebhookTarget(service, account, url);
+  await setFailingFor(pool, target.id, fiveDaysSeconds - 60);
+  const since = await failingSince(target.id);
+  const path = `/api/v1/targets/${target.id}`;
+  await service.call("PATCH", path, { key: account.api_key, body: { url, enabled: true } });
+  expect(await failingSince(target.id)).toBe(since);
+  await service.call("PATCH", path, { key: account.api_key, body: { url: `${receiver.url}/other` } });
+  expect(await failingSince(target.id)).toBeNull();
+});

@@ -111,11 +111,8 @@ const plainColumns = [
   "max_concurrency",
 ] as const;
 
-/** The columns for the fields that every kind has. Enabling a target clears its record of failures. */
+/** The columns for the fields that every kind has. */
 function commonColumns(input: TargetChanges): Updateable<TargetRow> {
   const given = plainColumns.filter((column) => input[column] !== undefined);
-  return {
-    ...Object.fromEntries(given.map((column) => [column, input[column]])),
-    ...(input.enabled === true && { disabled_reason: null, failing_since: null }),
-  };
+  return Object.fromEntries(given.map((column) => [column, input[column]]));
 }

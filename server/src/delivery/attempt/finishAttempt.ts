@@ -103,7 +103,7 @@ function noteHealth(deps: FinishDeps, { delivery, target, result: { outcome } }:
   if (outcome.kind === "delivered" && target.failingSince === null) return;
   const { enabled, failingSince } = target;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
-  const note = { targetId: target.id, eventId: delivery.eventId, nowSeconds };
+  const note = { targetId: target.id, url: target.url, eventId: delivery.eventId, nowSeconds };
   let change: Promise<unknown> | undefined;
   if (outcome.kind === "gone") {
     // Set at once, so that no delivery that waits in memory for the target is sent.

@@ -11,7 +11,8 @@ const it = databaseTest({ poolSize: 4 });
 
 it("a recovery that is noted while a failure's transaction is open is not lost", async ({ pool }) => {
   const targetId = await storeTarget(pool, await storeOrganization(pool));
-  const note = { targetId, eventId: newId(0, Date.now()), nowSeconds: 1_000_100 };
+  const url = "https://example.com/";
+  const note = { targetId, url, eventId: newId(0, Date.now()), nowSeconds: 1_000_100 };
   let isOver = false;
   const recovery = await inTransaction(pool, async (client) => {
     // The same update as in noteFailure, in a transaction that has not ended yet.

@@ -15,6 +15,8 @@ const failingLimitSeconds = 5 * 86_400;
 /** A receiver's answer that changes the health of its target. */
 export interface HealthNote {
   targetId: string;
+  /** The URL that answered. A target that has another URL meanwhile is left as it is: its new receiver has not answered. */
+  url: string;
   /** The event whose delivery got the answer. */
   eventId: string;
   nowSeconds: number;
@@ -26,11 +28,11 @@ export interface HealthNote {
  */
 export async function noteFailure(
   pool: pg.Pool,
-  { targetId, eventId, nowSeconds }: HealthNote,
+  { targetId, url, eventId, nowSeconds }: HealthNote,
 ): Promise<boolean> {
   const longAgo = nowSeconds - failingLimitSeconds;
   return inTransaction(pool, async (client) => {
-    if (!(await lockEnabled(client, targetId, longAgo))) return false;
+    if (!(await lockEnabled(client, { targetId, url }, longAgo))) return false;
     const { rows } = await client.query<Changed & { enabled: boolean }>({
       name: "note_failure",
       text: `update targets
@@ -58,20 +60,20 @@ const tellingRecoverySeconds = 300;
 /** Records that a target that had been failing accepted a delivery. */
 export async function noteRecovery(
   pool: pg.Pool,
-  { targetId, eventId, nowSeconds }: HealthNote,
+  { targetId, url, eventId, nowSeconds }: HealthNote,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
     // Locks the row unconditionally: a failure in an open transaction is not visible yet, and must be waited for.
-    const { rows } = await client.query<{ org_id: string; failing_since: number | null }>({
+    const { rows } = await client.query<{ org_id: string; url: string; failing_since: number | null }>({
       name: "lock_recovered",
-      text: `select org_id, failing_since
+      text: `select org_id, failing_since, url
              from targets
              where id = $1
              for update`,
       values: [targetId],
     });
     const failingSince = rows[0]?.failing_since ?? null;
-    if (rows[0] === undefined || failingSince === null) return;
+    if (rows[0] === undefined || rows[0].url !== url || failingSince === null) return;
     await client.query({
       name: "note_recovery",
       text: "update targets set failing_since = null, version = version + 1 where id = $1",
@@ -89,11 +91,11 @@ export async function noteRecovery(
 /** Disables a target whose receiver answered that it wants no more deliveries. */
 export async function disableTarget(
   pool: pg.Pool,
-  { targetId, eventId, nowSeconds }: HealthNote,
+  { targetId, url, eventId, nowSeconds }: HealthNote,
   reason: string,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    if (!(await lockEnabled(client, targetId))) return;
+    if (!(await lockEnabled(client, { targetId, url }))) return;
     const { rows } = await client.query<Changed>({
       name: "disable_target",
       text: `update targets
@@ -110,20 +112,25 @@ export async function disableTarget(
 }
 
 /**
- * Locks a target if it is enabled.
+ * Locks a target if it is enabled and still has this URL.
  * @param failingUntil if given, the target is locked only if it is not failing or has been failing since this time or earlier.
  * @returns whether the target is locked.
  */
-async function lockEnabled(client: pg.PoolClient, targetId: string, failingUntil?: number): Promise<boolean> {
+async function lockEnabled(
+  client: pg.PoolClient,
+  { targetId, url }: Pick<HealthNote, "targetId" | "url">,
+  failingUntil?: number,
+): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "lock_enabled",
     text: `select id
            from targets
            where id = $1
              and enabled
+             and url = $3
              and ($2::bigint is null or failing_since is null or failing_since <= $2)
            for no key update`,
-    values: [targetId, failingUntil ?? null],
+    values: [targetId, failingUntil ?? null, url],
   });
   return rowCount === 1;
 }

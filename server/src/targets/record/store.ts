@@ -192,9 +192,12 @@ export async function changeTargetIn(
       transaction,
     );
   }
+  // Enabling a target again clears its record of failures. Naming the present state, as tools that send every field do, keeps it.
+  const isEnabledAgain = columns.enabled === true && !present.enabled;
+  const cleared = isEnabledAgain ? { disabled_reason: null, failing_since: null } : {};
   const target = await transaction
     .updateTable("targets")
-    .set({ ...columns, ...decision.columns })
+    .set({ ...columns, ...cleared, ...decision.columns })
     .set({ version: sql`version + 1`, updated_at: nowSeconds })
     .where("id", "=", id)
     .returning(visibleColumns)

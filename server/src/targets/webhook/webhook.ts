@@ -78,11 +78,14 @@ async function change(
     ok: true,
     columns: {
       ...(eventTypes !== undefined && { event_types: eventTypes }),
-      // With a new URL, the five days of failing after which a target is disabled start again.
-      ...(url !== undefined && { url, failing_since: null }),
+      ...(url !== undefined && { url }),
     },
-    decide: async (_transaction, locked) =>
-      decideHeaders({ box: deps.box, nowSeconds }, locked, { url, headers }),
+    async decide(_transaction, locked) {
+      const decision = decideHeaders({ box: deps.box, nowSeconds }, locked, { url, headers });
+      if (!decision.ok || url === undefined || url === locked.url) return decision;
+      // With another URL, the five days of failing after which a target is disabled start again.
+      return { ...decision, columns: { ...decision.columns, failing_since: null } };
+    },
   };
 }
 
