@@ -30,14 +30,30 @@ const it = serviceTest({ LOG_LEVEL: "trace", POSTRIDER_LOG_REQUESTS: "true" })
 
 it.beforeAll(({ receiver, answers: _kept }) => {
   // Repeats the request's headers, as echo services do.
-  receiver.answer = (received, response) =>
-    response.writeHead(received.path === "/refuses" ? 500 : 200).end(JSON.stringify(received.headers));
+  receiver.answer = ({ path, headers }, response) => {
+    const json = JSON.stringify(headers);
+    response
+      .writeHead(path === "/refuses" ? 500 : 200)
+      .end(path === "/php" ? json.replaceAll("/", "\\/") : json);
+  };
 });
 
 const both = { Authorization: secret, "X-Tenant": { value: "shop-7", secret: false }, "x-other": other };
 const shown = { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false }, "x-other": "***" };
 
 describe("a target's own headers", () => {
+  it("are masked in an answer that repeats them in JSON with escaped slashes, as PHP writes it", async ({
+    targetWith,
+    attemptsOf,
+    service,
+    account,
+  }) => {
+    const id = await targetWith({ Authorization: "Basic c2hvcC83L3/ZWNyZXQ/aA==" }, "/php");
+    const [attempt] = await attemptsOf(await sendItem(service, account, id));
+    expect(attempt!["response_body"]).toContain("***");
+    expect(attempt!["response_body"]).not.toContain("ZWNyZXQ");
+  });
+
   it("are sent with each attempt, and the receiver sees no other difference", async ({
     targetWith,
     service,

@@ -106,7 +106,9 @@ const shown = "[token]";
  * masking a credential such as `id` would make a valid answer invalid.
  */
 export function createCredentialMask(secret: string) {
-  const forms = [secret, JSON.stringify(secret).slice(1, -1)];
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  // Some libraries, such as PHP's, write a slash in JSON as `\/`.
+  const forms = [secret, inJson, inJson.replaceAll("/", "\\/")];
   const text = (one: string): string => forms.reduce((masked, form) => masked.replaceAll(form, shown), one);
   const value = (one: unknown): unknown => {
     if (typeof one === "string") return text(one);

@@ -186,3 +186,11 @@ describe("looking for a task by its message", () => {
     expect(sizes).toEqual(["50", "5"]);
   });
 });
+
+it("a credential is masked in JSON in each form that libraries write, also with escaped slashes", () => {
+  const mask = createCredentialMask('se/cr"et');
+  for (const form of ['se/cr"et', String.raw`se/cr\"et`, String.raw`se\/cr\"et`]) {
+    expect(mask.text(`<${form}>`)).toBe("<[token]>");
+    expect(mask.bytes(Buffer.from(`<${form}>`)).toString()).toBe("<[token]>");
+  }
+});

@@ -71,7 +71,8 @@ const minLength = 4;
 
 /**
  * Masks the secrets of the request in the receiver's answer: some receivers echo the request, and neither attempts nor logs may
- * show a secret. Each value is searched as it is, encoded for JSON and for URLs, and without its scheme (`Bearer`).
+ * show a secret. Each value is searched as it is, encoded for JSON (also with `\/`, as PHP writes it) and for URLs, and without
+ * its scheme (`Bearer`).
  */
 function maskSecrets(result: ExchangeResult, secrets: readonly string[]): ExchangeResult {
   if (secrets.length === 0) return result;
@@ -93,7 +94,10 @@ function maskSecrets(result: ExchangeResult, secrets: readonly string[]): Exchan
 function formsOf(value: string): string[] {
   const withoutScheme = value.slice(value.lastIndexOf(" ") + 1);
   return [value, withoutScheme]
-    .flatMap((form) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)])
+    .flatMap((form) => {
+      const inJson = JSON.stringify(form).slice(1, -1);
+      return [form, inJson, inJson.replaceAll("/", "\\/"), encodeURIComponent(form)];
+    })
     .filter((form) => form.length >= minLength);
 }
 
