@@ -99,6 +99,11 @@ describe("the end of a task", () => {
       expect(one.headers["webhook-signature"]).toMatch(/^v1,/);
       expect(JSON.parse(one.body.toString())).toMatchObject({ target_id: targetId });
     }
+    const stats = `/api/v1/stats?target_id=${webhook.id}`;
+    await until(
+      async () => (await service.call("GET", stats, { key: account.api_key })).body.totals,
+      (totals) => totals.delivered === 2 && totals.accepted === 2,
+    );
   });
 
   it("is filtered when the webhook does not accept its type", async ({

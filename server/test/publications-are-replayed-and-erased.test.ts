@@ -1,5 +1,7 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { acceptedEvents } from "./support/items.ts";
+import { answerOk } from "./support/receiver.ts";
+import { countLockWaits, holdRows } from "./support/heldLocks.ts";
 import { allAre, readPublication, publishingTest as it } from "./support/publishing.ts";
 import { until } from "./support/until.ts";
 import { placesOfText } from "./support/placesOfText.ts";
@@ -55,6 +57,60 @@ describe("a replay of a publication", () => {
     const { id } = replay.body.items[0];
     const arrived = await receiver.arrivals(2, { path: target.path });
     expect(arrived.map((one) => one.id)).toEqual([body.items[0].id, id]);
+  });
+
+  it("to failed targets leaves out items of which any copy has arrived, also if a later replay of it failed", async ({
+    own,
+    customer,
+    receiver,
+  }) => {
+    const [arriving, mended] = [
+      await customer.webhook({ max_retries: 0 }),
+      await customer.webhook({ max_retries: 0 }),
+    ];
+    let failing = [mended.path];
+    onTestFinished(() => void (receiver.answer = answerOk));
+    receiver.answer = ({ path }, response) =>
+      void response.writeHead(failing.includes(path) ? 500 : 200).end();
+    const { body } = await customer.publish({ n: 4 });
+    const itemAt = (targetId: string): string =>
+      body.items.find((item: { target_id: string }) => item.target_id === targetId).id;
+    await own.settled(itemAt(arriving.id), "DELIVERED");
+    await own.settled(itemAt(mended.id), "FAILED");
+    const replayEvent = async (id: string): Promise<string> =>
+      (await own.call("POST", `/api/v1/events/${id}/replay`)).body.id;
+    failing = [];
+    await own.settled(await replayEvent(itemAt(mended.id)), "DELIVERED");
+    failing = [arriving.path, mended.path];
+    for (const { id } of [arriving, mended]) await own.settled(await replayEvent(itemAt(id)), "FAILED");
+    const replay = await own.call("POST", `/api/v1/publications/${body.id}/replay`, { to: "failed" });
+    expect(replay).toMatchObject({ status: 202, body: { items: [], skipped: [] } });
+  });
+
+  it("to failed targets and an erasure of one of its items at the same time do not block each other", async ({
+    own,
+    customer,
+    receiver,
+    node,
+  }) => {
+    for (let n = 0; n < 2; n++) await customer.webhook({ max_retries: 0 });
+    onTestFinished(() => void (receiver.answer = answerOk));
+    receiver.answer = (_received, response) => void response.writeHead(500).end();
+    const { body } = await customer.publish({ n: 5 });
+    await allAre(own, body.id, "FAILED");
+    // Replays begin with the last item.
+    const [erased, first] = body.items;
+    for (const { target_id: id } of body.items) {
+      await until(async () => (await own.call("GET", `/api/v1/targets/${id}`)).body.failing_since > 0);
+    }
+    const letGo = await holdRows(node.pool, "targets", { id: first.target_id });
+    const replay = own.call("POST", `/api/v1/publications/${body.id}/replay`, { to: "failed" });
+    await until(async () => (await countLockWaits(node.pool)) === 1);
+    const erasure = own.call("POST", `/api/v1/events/${erased.id}/erase`);
+    await until(async () => (await countLockWaits(node.pool)) === 2);
+    await letGo();
+    expect((await replay).body.items).toHaveLength(2);
+    expect(await erasure).toMatchObject({ status: 200, body: { status: "DONE", erased: 2 } });
   });
 
   it("to targets that were added later creates new items, once", async ({

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { firstIdAt, idTimeMs } from "../postgres/ids.ts";
+import type { EventStatus } from "../items/eventStatuses.ts";
 import { dayMs } from "../postgres/partitions.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { boundsOf, type EventScope, readEvents, type StoredEvent } from "./store.ts";
@@ -53,6 +54,20 @@ export async function replaysOf(
       );
   }
   return found;
+}
+
+const standing: readonly EventStatus[] = [
+  "QUEUED",
+  "RETRYING",
+  "DELIVERED",
+  "UNREAD",
+  "CLAIMED",
+  "ACKNOWLEDGED",
+];
+
+/** Whether a replay makes another replay of the same event unnecessary: it still waits or it has succeeded. */
+export function isStanding({ status }: StoredEvent): boolean {
+  return standing.includes(status);
 }
 
 /** The ids of the direct replays, by the id of the event that they repeat, generation by generation. */

@@ -2,7 +2,7 @@ import { acceptedStatus, type KindNumber } from "../postgres/kinds.ts";
 import type { Static } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
-import { latestReplays } from "../events/replaysOf.ts";
+import { isStanding, replaysOf } from "../events/replaysOf.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, matchesFilters, openFilters } from "../filters/filter.ts";
@@ -36,8 +36,8 @@ export type PublicationReplayOutcome =
   | { outcome: "too_large"; targetId: string };
 
 /**
- * Replays the items of a publication that are FAILED or DEAD. Leaves out items whose latest replay waits or has succeeded, so
- * that the call can be repeated, and items that a caller limited to a customer may not see.
+ * Replays the items of a publication that are FAILED or DEAD. Leaves out items of which a replay waits or has succeeded, so that
+ * the call can be repeated, and items that a caller limited to a customer may not see.
  */
 export async function replayToFailed(
   deps: ReplayDeps,
@@ -61,12 +61,16 @@ function replayFailedItems(
     if (itemIds === undefined) return undefined;
     const stored = await readEvents(transaction, scope, itemIds);
     const events = await itemsWithinReach(transaction, stored, customerUid);
-    const ids = events.map((event) => event.id);
-    const replays = await latestReplays(transaction, scope, ids);
+    const failed = events.filter(isFailed);
+    const replays = await replaysOf(
+      transaction,
+      scope,
+      failed.map(({ id }) => id),
+    );
     const items: ReplayedItem[] = [];
     const skipped: SkippedItem[] = [];
-    for (const event of events) {
-      if (!isFailed(replays.get(event.id) ?? event)) continue;
+    for (const event of failed) {
+      if (replays.get(event.id)?.some(isStanding) === true) continue;
       const made = await replayOne(transaction, event, { scope, nowMs: deps.nowMs(), isNewWebhookId });
       if ("reason" in made) skipped.push(made);
       else items.push(made);

@@ -1,13 +1,17 @@
 import type pg from "pg";
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { databaseTest, file } from "../../test/support/fixtures.ts";
 import { storeDueItems, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
+import { until } from "../../test/support/until.ts";
 import { noChanges } from "../../test/support/idleSink.ts";
 import { firstIdAt, newRootId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
+import { createLog } from "../telemetry/log.ts";
+import { createQuiet } from "../runtime/quiet.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { followReplayed } from "./followReplayed.ts";
 import { type BatchDeps, replayBatch } from "./replayBatch.ts";
+import { createReplayWorker } from "./worker.ts";
 import { type ClaimedReplay, claimReplay, insertReplay } from "./store.ts";
 
 const items = 60;
@@ -94,6 +98,24 @@ async function anyUser(pool: pg.Pool): Promise<string> {
   );
   return id;
 }
+
+it("the total of a large set, counted while the job runs, includes events that the job has replayed", async ({
+  pool,
+  deps,
+}) => {
+  // One event in a batch, and a second until the next one is due.
+  await pool.query("update replays set total = null, rate_per_second = 1");
+  await pool.query("update replay_parts set is_counted = false");
+  const quiet = createQuiet({ afterMs: 60_000, isWatched: () => false, now: Date.now });
+  const worker = createReplayWorker({ ...deps, log: createLog("silent"), quiet });
+  onTestFinished(() => worker.stop());
+  worker.start();
+  const total = await until(
+    async () => (await pool.query<{ total: number | null }>("select total from replays")).rows[0]!.total,
+    (seen) => seen !== null,
+  );
+  expect(total).toBe(items);
+});
 
 describe("a batch of a replay", () => {
   it("is created once, and the job ends after the last batch", async ({ queries, deps, claim, made }) => {

@@ -5,8 +5,7 @@ import { type EventScope, readEvents, type StoredEvent } from "../events/store.t
 import { firstIdAt, idRange, idTimeMs } from "../postgres/ids.ts";
 import { ReplayFilter } from "./schemas.ts";
 import { isPulled } from "../postgres/kinds.ts";
-import { replaysOf } from "../events/replaysOf.ts";
-import type { EventStatus } from "../items/eventStatuses.ts";
+import { isStanding, replaysOf } from "../events/replaysOf.ts";
 import type { Queries } from "../postgres/tables.ts";
 
 export type Filter = Static<typeof ReplayFilter>;
@@ -52,22 +51,14 @@ export function pageFilter(
   };
 }
 
-/** Statuses of a replay that make another one unnecessary: it still waits or it succeeded. */
-const standing: readonly EventStatus[] = [
-  "QUEUED",
-  "RETRYING",
-  "DELIVERED",
-  "UNREAD",
-  "CLAIMED",
-  "ACKNOWLEDGED",
-];
-
 /** The set of a replay: its filter, and whether it includes failed events that were already replayed. */
 export interface ReplaySet {
   filter: Filter;
   includeReplayed: boolean;
   /** The events of the set have smaller ids. */
   until: string;
+  /** The job that replays the set, once it is stored. Its own replays do not remove events from the set. */
+  id?: string;
 }
 
 /**
@@ -77,7 +68,7 @@ export interface ReplaySet {
  */
 export async function withoutReplayed(
   snapshot: Queries,
-  { filter, includeReplayed, until }: ReplaySet,
+  { filter, includeReplayed, until, id: jobId }: ReplaySet,
   scope: EventScope,
   ids: readonly string[],
 ): Promise<readonly string[]> {
@@ -91,7 +82,7 @@ export async function withoutReplayed(
   return ids.filter((id) => {
     const source = sources.get(id);
     if (source !== undefined && isSentAnyway(source)) return false;
-    return !replays.get(id)?.some(({ status }) => standing.includes(status));
+    return replays.get(id)?.some((replay) => isStanding(replay) && replay.replayId !== jobId) !== true;
   });
 }
 

@@ -14,11 +14,25 @@ create function erase_event(
 ) language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
+  v_publication uuid;
   v_event record;
   v_freed record;
 begin
   -- This commit need not wait for the disk: the caller commits its answer or its progress afterwards, and that commit waits.
   perform set_config('synchronous_commit', 'off', true);
+  -- A replay of a publication locks the publication, then its events. The same order here prevents deadlocks.
+  select e.publication_id
+  into v_publication
+  from events e
+  where e.org_id = p_org
+    and e.id = p_id;
+  if v_publication is not null then
+    perform
+    from publications p
+    where p.bucket = get_byte(uuid_send(v_publication), 15)
+      and p.id = v_publication
+    for no key update;
+  end if;
   -- The lock waits for a replay that is copying the payload, so that the copy is found afterwards.
   select e.bucket, e.kind, e.target_id, e.erasure_id, e.publication_id
   into v_event

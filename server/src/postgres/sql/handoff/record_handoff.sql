@@ -153,6 +153,11 @@ begin
   where h.bucket = v_bucket
     and h.event_id = p_event_id;
 
+  if not is_pulled(kind_number(v_target.kind)) then
+    -- put_message counts messages.
+    insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
+    values (get_byte(uuid_send(p_result_id), 15), 1, v_target.id, v_handoff.org_id, v_now_ms);
+  end if;
   if is_pulled(kind_number(v_target.kind)) then
     perform put_message(v_target.id, p_result_id, v_now_ms);
   elsif not matches_event_types(v_target.event_types, p_result_type) then
