@@ -42,10 +42,10 @@ it("shows a customer its own endpoints, and lets the customer create, test, rota
   const fields = { name: "orders", customer_uid: "shop-7", max_retries: 0 };
   const target = await stage.targetAt("/broken", fields);
   await stage.targetAt("/other", { name: "not theirs", customer_uid: "shop-8" });
-  const failed = await stage.workspace.send(target.id, {
+  const failed = await stage.organization.send(target.id, {
     event_type: "order.paid",
   });
-  await stage.workspace.settled(failed, "FAILED");
+  await stage.organization.settled(failed, "FAILED");
   // A user of the organization is signed in in the same browser, which the portal ignores.
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   const link = await newLink("shop-7");
@@ -154,8 +154,8 @@ it("lets a customer set the filter and headers of an endpoint, and shows no secr
   // The typed values are discarded with the form.
   await page.getByPlaceholder("unchanged").nth(1).waitFor();
   expect(await page.content()).not.toContain("of-the-customer");
-  await stage.workspace.send(target.id, { amount: 80 });
-  const sent = await stage.workspace.send(target.id, { amount: 100 });
+  await stage.organization.send(target.id, { amount: 80 });
+  const sent = await stage.organization.send(target.id, { amount: 100 });
   expect(await stage.receiver.arrivals(1, { path: "/chosen" })).toMatchObject([
     { id: sent, headers: { authorization: "Bearer of-the-customer", "x-given": "nobody-sees-this" } },
   ]);

@@ -70,7 +70,7 @@ it("sets a new password once, by keyboard alone: from the sign-in page through t
   await page.getByLabel("Email").fill(user.email);
   await page.getByLabel("Password").fill("a new horse with staples");
   await page.keyboard.press("Enter");
-  // The overview redirects to the first steps, because the workspace has no targets.
+  // The overview redirects to the first steps, because the organization has no targets.
   await page.getByRole("heading", { name: "Get started" }).waitFor();
 
   await page.goto(pathOf(works!));

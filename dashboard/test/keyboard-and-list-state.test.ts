@@ -158,8 +158,8 @@ it("keeps the filter and the open delivery of the portal in the address", async 
   const key = stage.account.api_key;
   await service.call("PUT", "/api/v1/customers/shop-9", { key, body: {} });
   const target = await stage.targetAt("/portal", { name: "orders", customer_uid: "shop-9" });
-  const item = await stage.workspace.send(target.id, { event_type: "order.paid" });
-  await stage.workspace.settled(item, "DELIVERED");
+  const item = await stage.organization.send(target.id, { event_type: "order.paid" });
+  await stage.organization.settled(item, "DELIVERED");
   const { body } = await service.call("POST", "/api/v1/customers/shop-9/portal-links", { key });
   const { page, problems } = await stage.dashboard.open();
   await page.goto(new URL(body.url).pathname + new URL(body.url).hash);

@@ -21,7 +21,7 @@ it("every page shows 88 targets, 20 mailboxes and 30 customers with at most six 
   for (let number = 0; number < 30; number++) {
     await service.call("PUT", `/api/v1/customers/c${number}`, { key, body: { name: `Customer ${number}` } });
   }
-  const item = await stage.workspace.send(targets[0]!);
+  const item = await stage.organization.send(targets[0]!);
   const paths = [
     "/",
     "/items",

@@ -106,7 +106,7 @@ it("creates a customer with a target whose secret the receiver has, and deletes 
   const { body } = await stage.dashboard.service.call("GET", "/api/v1/targets?uid=shop-7-orders", {
     key: stage.account.api_key,
   });
-  const id = await stage.workspace.send(body.targets[0].id);
+  const id = await stage.organization.send(body.targets[0].id);
   const [arrived] = await stage.receiver.arrivals(1, { path: "/shop" });
   expect(arrived).toMatchObject({ id });
   expect(isSignedWith(secret, arrived!)).toBe(true);

@@ -11,7 +11,7 @@ it("rotates a secret without losing a delivery", async () => {
   const secrets = [target.secret];
   const sent: string[] = [];
   const send = async (): Promise<void> => {
-    sent.push(await stage.workspace.send(target.id));
+    sent.push(await stage.organization.send(target.id));
   };
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=secret`);

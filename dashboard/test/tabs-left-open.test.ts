@@ -91,7 +91,7 @@ it("the overview opens in a browser whose language is not a valid language tag",
     'Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true })',
   );
   const { id } = await stage.targetAt("");
-  await stage.workspace.send(id);
+  await stage.organization.send(id);
   await page.goto("/?skip=1");
   await page.locator(".uplot canvas").waitFor();
   expect(problems).toEqual([]);

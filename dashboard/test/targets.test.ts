@@ -78,7 +78,7 @@ it("replays all items that match a filter, shown or not, and cancels a running r
   const target = await stage.targetAt("/many");
   const ids = await sendItems(stage.dashboard.service, stage.account, target.id, 40);
   // Waits until the deliveries are recorded: an item that has only reached the receiver would not be counted.
-  for (const id of ids) await stage.workspace.settled(id, "DELIVERED");
+  for (const id of ids) await stage.organization.settled(id, "DELIVERED");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/items?status=DELIVERED&target=${target.id}`);
   await expect.poll(() => page.locator("main a[href*='/items/']").count()).toBeGreaterThan(10);
@@ -160,17 +160,17 @@ it("keeps secret headers without showing them, and asks whether to send or disca
   });
   await page.getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
-  const id = await stage.workspace.send(target.id);
+  const id = await stage.organization.send(target.id);
   await page.getByRole("button", { name: "Enable…" }).click();
   await page.getByText("1 held item waits for it.").waitFor();
   await page.getByLabel("Discard them", { exact: false }).check();
   await page.getByLabel("Type discard to confirm").fill("discard");
   await page.getByRole("button", { name: "Enable and discard 1" }).click();
   await page.getByText("Enabled; 1 canceled.").waitFor();
-  expect(await stage.workspace.read(id)).toMatchObject({
+  expect(await stage.organization.read(id)).toMatchObject({
     event: { status: "CANCELED" },
   });
-  const sent = await stage.workspace.send(target.id);
+  const sent = await stage.organization.send(target.id);
   const [received] = await stage.receiver.arrivals(1, { path: "/headers" });
   expect(received).toMatchObject({
     id: sent,
@@ -184,7 +184,7 @@ it("keeps secret headers without showing them, and asks whether to send or disca
 
 it("cancels a waiting item, and erases an item after the confirmation is typed", async () => {
   const target = await stage.targetAt("/broken", { retry_interval_seconds: 3600 });
-  const id = await stage.workspace.send(target.id, {
+  const id = await stage.organization.send(target.id, {
     planted: "to be forgotten",
   });
   const { page, problems } = await stage.dashboard.openAs(stage.account);
@@ -252,8 +252,8 @@ it("tries a filter on a sample, and then sends the target only matching items", 
   await page.getByText("It differs").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
-  const small = await stage.workspace.send(target.id, { amount: 80 });
-  expect((await stage.workspace.read(small)).event.status).toBe("FILTERED");
+  const small = await stage.organization.send(target.id, { amount: 80 });
+  expect((await stage.organization.read(small)).event.status).toBe("FILTERED");
   expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
 });
 

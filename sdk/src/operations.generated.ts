@@ -1219,9 +1219,9 @@ export interface Usage {
   period_end: number;
   /** Items newly accepted in the period */
   accepted_events: number;
-  /** Units of 1,000 items, rounded up; 0 for an exempt workspace */
+  /** Units of 1,000 items, rounded up; 0 for an exempt organization */
   estimated_units: number;
-  /** US cents; 0 for an exempt workspace */
+  /** US cents; 0 for an exempt organization */
   estimated_cents: number;
   /** Items that wait for export to the payment processor */
   pending_meter_events: number;
@@ -1237,7 +1237,7 @@ export interface User {
 
 /** The service's operations, one method each. */
 export interface Operations {
-  /** Create an account with an organization, a default API key and a session. If the email already has an account, the response has only `message`, and takes as long as a successful signup, so that nobody can find out who has an account. While live billing is enabled, the response has no `api_key`, because the new workspace is pending. Rate limited per client address, in windows of 15 minutes. Every request with a valid body counts, whether it succeeds or fails. The headers `RateLimit` and `RateLimit-Policy` show how many requests are left; a 429 response has `Retry-After`. */
+  /** Create an account with an organization, a default API key and a session. If the email already has an account, the response has only `message`, and takes as long as a successful signup, so that nobody can find out who has an account. While live billing is enabled, the response has no `api_key`, because the new organization is pending. Rate limited per client address, in windows of 15 minutes. Every request with a valid body counts, whether it succeeds or fails. The headers `RateLimit` and `RateLimit-Policy` show how many requests are left; a 429 response has `Retry-After`. */
   signUp(body: {
     email: string;
     password: string;
@@ -1294,7 +1294,7 @@ export interface Operations {
       org_id: string;
     };
   }>;
-  /** Create an API key. Requires a session token, so that a leaked key cannot create other keys. A workspace has at most 5 keys. The status is 402 while the workspace is suspended, and 403 while it is pending. `scope` limits what a key can do, and cannot be changed later. */
+  /** Create an API key. Requires a session token, so that a leaked key cannot create other keys. An organization has at most 5 keys. The status is 402 while the organization is suspended, and 403 while it is pending. `scope` limits what a key can do, and cannot be changed later. */
   createKey(body: {
     name: string;
     /** `send`: the key can only send items and publications. `read`: the key can only read. `consume`: the key can only use the messages of `mailbox_ids`. `customer`: the key can only use the targets, items and publications of `customer_uid`, and publish to this customer. A key without a scope is not limited. */
@@ -1319,7 +1319,7 @@ export interface Operations {
   listKeys(options?: CallOptions): Promise<{
     keys: ApiKey[];
   }>;
-  /** Delete an API key. The last key of the workspace and the key that authenticates the request cannot be deleted: the status is 409. */
+  /** Delete an API key. The last key of the organization and the key that authenticates the request cannot be deleted: the status is 409. */
   deleteKey(id: string, options?: CallOptions): Promise<Deleted>;
   /** List customers, sorted by uid. */
   listCustomers(options?: CallOptions & { limit?: number; /** The uid of the last customer of the previous page */ after?: string; /** Only customers whose uid begins with this */ prefix?: string }): Promise<{
@@ -1368,11 +1368,11 @@ export interface Operations {
   listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** Page size; without it, all targets are listed */ limit?: number; /** The id of the last target of the previous page */ after?: string; /** Only targets of this customer; an empty value lists targets without a customer */ customer_uid?: string; /** Only the target with this uid */ uid?: string }): Promise<{
     targets: Target[];
   }>;
-  /** Create a webhook, mailbox or a2a target. The answer for a webhook target contains its signing secret; reading the target later does not show the secret. If the workspace has a catalogue of event types, new entries of event_types must match one of its types. */
+  /** Create a webhook, mailbox or a2a target. The answer for a webhook target contains its signing secret; reading the target later does not show the secret. If the organization has a catalogue of event types, new entries of event_types must match one of its types. */
   createTarget(body: NewTarget, options?: CallOptions): Promise<Target>;
   /** Read a target. */
   readTarget(id: string, options?: CallOptions): Promise<Target>;
-  /** Change a target. A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead. If the workspace has a catalogue of event types, new entries of event_types must match one of its types. */
+  /** Change a target. A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead. If the organization has a catalogue of event types, new entries of event_types must match one of its types. */
   updateTarget(id: string, body: TargetChanges, options?: CallOptions): Promise<Target>;
   /** Delete a target; its waiting items become CANCELED. */
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
@@ -1392,7 +1392,7 @@ export interface Operations {
   }>;
   /** Read the health of a target. The values cover all nodes. For mailboxes, the response has the fields of the mailbox's statistics instead of the fields about deliveries. */
   readTargetHealth(id: string, options?: CallOptions): Promise<TargetHealth>;
-  /** List the health of several targets. Returns the health of the targets in `ids`, sorted by id, and their activity in each of the last 24 hours. Ids that are not targets of the workspace are omitted. */
+  /** List the health of several targets. Returns the health of the targets in `ids`, sorted by id, and their activity in each of the last 24 hours. Ids that are not targets of the organization are omitted. */
   listTargetHealth(options?: CallOptions & { /** Ids of targets, separated by commas: up to 100 */ ids?: string }): Promise<{
     targets: ListedHealth[];
   }>;
@@ -1517,7 +1517,7 @@ export interface Operations {
   forceReject(mailboxId: string, messageId: string, body: {
     reason: string;
   }, options?: CallOptions): Promise<Message>;
-  /** List events, newest or oldest first. Returns one page, without a total count. An id that is not a target of the workspace matches no events. */
+  /** List events, newest or oldest first. Returns one page, without a total count. An id that is not a target of the organization matches no events. */
   listEvents(options?: CallOptions & { limit?: number; /** Number of events to skip. A large number is slow; prefer the cursors `before` and `after` */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the event with this id */ before?: string; /** Only events newer than the event with this id: the next page in the order oldest first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** Only events of targets of this customer */ customer_uid?: string; /** The states from UNREAD on are those of mailbox messages */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of this type */ event_type?: string; correlation_id?: string; /** Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many events created */ replay_id?: string; /** Additional fields of each event, separated by commas: attempts, last_status_code, next_attempt_at, duration_ms, replayed_by */ fields?: string }): Promise<{
     events: EventSummary[];
   }>;
@@ -1555,8 +1555,8 @@ export interface Operations {
   cancelTask(id: string, options?: CallOptions): Promise<{
     handoff: Handoff;
   }>;
-  /** Read statistics of accepted and delivered items. Steps without activity are omitted. If `target_id` is not a target of the workspace, the response has no steps. */
-  readStats(options?: CallOptions & { /** Only this target. Default: all targets of the workspace */ target_id?: string; /** Unix seconds, rounded down to a step. Default: 24 hours before `to` */ from?: number; /** Unix seconds, rounded up to a step. Default: now */ to?: number; /** Length of a step in seconds: 60, 300, 3600, 86400. Default: depends on the range. A range has at most 1500 steps. Steps of these lengths are kept for 26 hours, 8 days, 63 days, 1100 days respectively */ step?: number }): Promise<Stats>;
+  /** Read statistics of accepted and delivered items. Steps without activity are omitted. If `target_id` is not a target of the organization, the response has no steps. */
+  readStats(options?: CallOptions & { /** Only this target. Default: all targets of the organization */ target_id?: string; /** Unix seconds, rounded down to a step. Default: 24 hours before `to` */ from?: number; /** Unix seconds, rounded up to a step. Default: now */ to?: number; /** Length of a step in seconds: 60, 300, 3600, 86400. Default: depends on the range. A range has at most 1500 steps. Steps of these lengths are kept for 26 hours, 8 days, 63 days, 1100 days respectively */ step?: number }): Promise<Stats>;
   /** Read the caller's organization. */
   readOrganization(options?: CallOptions): Promise<{
     org: Organization;
@@ -1634,7 +1634,7 @@ export interface Operations {
   removeNotificationTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Read the billing state and the price. */
   readBilling(options?: CallOptions): Promise<Billing>;
-  /** Get the URL of a hosted page to set up payment. The request body is ignored: the service sets the price and the return URLs. The status is 503 while live billing is disabled, and 409 if the workspace is exempt from billing or already has a subscription. */
+  /** Get the URL of a hosted page to set up payment. The request body is ignored: the service sets the price and the return URLs. The status is 503 while live billing is disabled, and 409 if the organization is exempt from billing or already has a subscription. */
   openCheckout(options?: CallOptions): Promise<{
     url: string;
   }>;

@@ -48,8 +48,8 @@ describe("the organization", () => {
     ];
     for (const { slug } of [first, second]) expect(slug).toMatch(/^cafe-zurich-co-[0-9a-f]{10}$/);
     expect(first["slug"]).not.toBe(second["slug"]);
-    expect((await read(await signUpNamed("日本")))["slug"]).toMatch(/^workspace-[0-9a-f]{10}$/);
-    expect((await read(await signUpNamed("!".repeat(100))))["slug"]).toMatch(/^workspace-[0-9a-f]{10}$/);
+    expect((await read(await signUpNamed("日本")))["slug"]).toMatch(/^organization-[0-9a-f]{10}$/);
+    expect((await read(await signUpNamed("!".repeat(100))))["slug"]).toMatch(/^organization-[0-9a-f]{10}$/);
     expect((await read(await signUpNamed("long ".repeat(51))))["slug"]).toMatch(
       /^[a-z]+(-[a-z]+)*-[0-9a-f]{10}$/,
     );

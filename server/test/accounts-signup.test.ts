@@ -62,7 +62,10 @@ describe("signup", () => {
     expect(await placesOfText(node.pool, "$argon2id$v=19$m=19456,t=2,p=1$")).toEqual(["users.password_hash"]);
   });
 
-  it("starts a workspace pending and without a key while live billing is on", async ({ database, post }) => {
+  it("starts an organization pending and without a key while live billing is on", async ({
+    database,
+    post,
+  }) => {
     const billing = createTestNode(database, {
       POSTRIDER_BILLING: "stripe",
       STRIPE_SECRET_KEY: "sk_test_1",

@@ -325,7 +325,7 @@ describe("an item that may not be accepted now", () => {
     ["pending", null, 403, "pending"],
     ["grace", -1, 402, "suspended"],
   ])(
-    "for a workspace that is %s (its grace ends in %s s): %s",
+    "for an organization that is %s (its grace ends in %s s): %s",
     async ([status, graceSeconds, code, message], { sendIn }) => {
       await expectRefused(await sendIn(status, graceSeconds), code, message);
     },
@@ -335,7 +335,7 @@ describe("an item that may not be accepted now", () => {
     ["grace", 60],
     ["exempt", null],
   ])(
-    "is accepted while its workspace is only in %s (that ends in %s s)",
+    "is accepted while its organization is only in %s (that ends in %s s)",
     async ([status, graceSeconds], { sendIn }) => {
       expect((await sendIn(status, graceSeconds)).status).toBe(202);
     },

@@ -85,7 +85,7 @@ describe("usage", () => {
     expect(await readUsage(account)).toMatchObject({ accepted_events: 5, pending_meter_events: 5 });
   });
 
-  it("rounds up to started units, and charges an exempt workspace nothing", async ({
+  it("rounds up to started units, and charges an exempt organization nothing", async ({
     own: { account },
     node,
     readUsage,
@@ -110,7 +110,7 @@ describe("usage", () => {
 });
 
 describe("while live billing is disabled", () => {
-  it("a new workspace is active and shows the price", async ({ read, node }) => {
+  it("a new organization is active and shows the price", async ({ read, node }) => {
     expect(await bodyOf(read(await signUp(node), ""))).toEqual({
       status: "active",
       billing_enabled: false,

@@ -33,7 +33,7 @@ const it = nodeTest()
           { timeout: 30_000, interval: 100 },
         ),
   )
-  /** Takes a workspace through the payment page. */
+  /** Takes an organization through the payment page. */
   .extend(
     "subscribe",
     file,
@@ -71,7 +71,7 @@ it.beforeAll(async ({ node, url, processor }) => {
 });
 
 describe("setting up payment", () => {
-  it("starts from a pending workspace without a key, which may only read", async ({
+  it("starts from a pending organization without a key, which may only read", async ({
     own: { account },
     node,
     read,
@@ -118,14 +118,14 @@ describe("setting up payment", () => {
     expect(ofOrganization).toHaveLength(1);
   });
 
-  it("is not needed by an exempt workspace", async ({ pool, node, checkout }) => {
+  it("is not needed by an exempt organization", async ({ pool, node, checkout }) => {
     const account = await signUp(node);
     await setBillingStatus(pool, account.user, "exempt");
     const refused = await checkout(account);
     expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "workspace_exempt"]);
   });
 
-  it("makes the workspace active, and prevents a second subscription", async ({
+  it("makes the organization active, and prevents a second subscription", async ({
     subscribe,
     read,
     checkout,

@@ -28,7 +28,7 @@ const it = sharedNodeTest()
     });
     return args[0] === "list" ? printed.map((line) => JSON.parse(line)) : JSON.parse(printed.join("\n"));
   })
-  /** Decisions of operators about batches, from the workspace's audit log, newest first. */
+  /** Decisions of operators about batches, from the organization's audit log, newest first. */
   .extend("settledBy", file, ({ node }) => async (key: string): Promise<unknown[]> => {
     const found = await entries(node, { api_key: key }, "?action=billing.batch_settled");
     return found.map(({ object, after }) => [object.name, after]);
@@ -42,7 +42,7 @@ beforeEach(() => {
 const passwords = createPasswords();
 
 describe("postrider org", () => {
-  it("creates an exempt workspace with a key that works at once", async ({ org, node }) => {
+  it("creates an exempt organization with a key that works at once", async ({ org, node }) => {
     const created = await org("create", "Founders", "--exempt");
     expect(created).toMatchObject({ name: "Founders", billing_status: "exempt" });
     const { status, body } = await node.call("GET", "/api/v1/usage", { key: created.api_key });
@@ -142,7 +142,7 @@ describe("postrider org", () => {
     });
   });
 
-  it("lists workspaces by their current state", async ({ org, node }) => {
+  it("lists organizations by their current state", async ({ org, node }) => {
     const { id } = await org("create", "Lapsed");
     await setBillingStatus(node.pool, { org_id: id }, "grace", -1);
     const suspended = (await org("list", "--state", "suspended")) as { id: string }[];

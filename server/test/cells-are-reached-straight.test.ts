@@ -12,7 +12,7 @@ import { createMailbox } from "./support/mailbox.ts";
 import { cellCount } from "./support/plain.ts";
 import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { workspaceOf } from "./support/workspace.ts";
+import { organizationOf } from "./support/organization.ts";
 
 /*
  * Calls of the hot path go directly to the Citus worker that holds the cell, and follow it when it moves. Other
@@ -65,14 +65,14 @@ it("the node connects directly to the server of the cell", async ({
   database,
   node,
   account,
-  workspace,
+  organization,
   serverOf,
   skip,
 }) => {
   skip(citusUrl === undefined, reason);
   const server = await serverOf(account);
-  const { id } = await workspace.newTarget();
-  await workspace.settled(await workspace.send(id), "DELIVERED");
+  const { id } = await organization.newTarget();
+  await organization.settled(await organization.send(id), "DELIVERED");
   expect(await wayTo(node, account)).toBe(`direct ${server.host}:${server.port}`);
   const client = new pg.Client({ connectionString: urlOf(atServer(database.connection, server)) });
   await client.connect();
@@ -89,14 +89,14 @@ it("the node connects directly to the server of the cell", async ({
 
 it("a target's health is equal on every server, although it changed while another change waited for a lock", async ({
   node,
-  workspace,
+  organization,
   coordinator,
   skip,
   onTestFinished,
 }) => {
   skip(citusUrl === undefined, reason);
-  const { id } = await workspace.newTarget();
-  const { url } = (await workspace.call("GET", `/api/v1/targets/${id}`)).body;
+  const { id } = await organization.newTarget();
+  const { url } = (await organization.call("GET", `/api/v1/targets/${id}`)).body;
   const note = { targetId: id, url, eventId: id, nowSeconds: Math.floor(Date.now() / 1000) };
   await noteFailure(node.pool, note);
   const client = await coordinator.connect();
@@ -134,7 +134,7 @@ const moveLimitMs = 1_200_000;
 it(
   "a cell's items and messages are not lost when it moves while items are accepted and messages claimed",
   { timeout: moveLimitMs },
-  async ({ node, account, workspace, coordinator, serverOf, skip }) => {
+  async ({ node, account, organization, coordinator, serverOf, skip }) => {
     skip(citusUrl === undefined, reason);
     const from = await serverOf(account);
     const { rows: nodes } = await coordinator.query<Server>(
@@ -145,14 +145,14 @@ it(
       [from.port],
     );
     const to = nodes[0]!;
-    const { id } = await workspace.newTarget();
+    const { id } = await organization.newTarget();
     const box = await createMailbox(node, {}, account);
     const items: string[] = [];
     const messages: string[] = [];
     const acknowledged: string[] = [];
     const move = { isOver: false };
     const senders = [1, 2, 3].map(async (number) => {
-      while (!move.isOver) items.push(await workspace.send(id, { number }));
+      while (!move.isOver) items.push(await organization.send(id, { number }));
     });
     const producer = async (): Promise<void> => {
       while (!move.isOver)
@@ -186,9 +186,9 @@ it(
       .finally(() => (move.isOver = true));
     await Promise.all([moving, producer(), ...senders]);
     // Sent to the cell's new server.
-    items.push(await workspace.send(id));
+    items.push(await organization.send(id));
     await consumer;
-    for (const item of items) await workspace.settled(item, "DELIVERED");
+    for (const item of items) await organization.settled(item, "DELIVERED");
     expect(items.length).toBeGreaterThan(10);
     expect(acknowledged.toSorted()).toEqual(messages.toSorted());
     expect(messages.length).toBeGreaterThan(3);
@@ -208,7 +208,7 @@ it("without the coordinator, items are accepted and delivered and messages claim
   onTestFinished(() => node.stop());
   node.service.start();
   const account = await signUp(node);
-  const { newTarget, send, settled, call } = workspaceOf(node, account, receiver);
+  const { newTarget, send, settled, call } = organizationOf(node, account, receiver);
   const { id, path } = await newTarget();
   const box = await createMailbox(node, {}, account);
   const { id: otherId, path: otherPath } = await newTarget();
@@ -243,12 +243,12 @@ it("a key that the process has not used before is found without the coordinator"
   database,
   proxy,
   account,
-  workspace,
+  organization,
   skip,
   onTestFinished,
 }) => {
   skip(citusUrl === undefined, reason);
-  const { id } = await workspace.newTarget();
+  const { id } = await organization.newTarget();
   const node = createTestNode({ ...database, connection: { url: proxy.url } });
   onTestFinished(async () => {
     proxy.accepts = true;

@@ -80,12 +80,12 @@ it("a backup is refused, because its snapshot covers one server", async ({ datab
 
 it("an item is retried, delivered, counted, replayed and erased", async ({
   node,
-  workspace,
+  organization,
   receiver,
   skip,
 }) => {
   skip(citusUrl === undefined, reason);
-  const { call, send, settled, newTarget } = workspace;
+  const { call, send, settled, newTarget } = organization;
   const target = await newTarget({ retry_interval_seconds: 1 });
   receiver.answer = (_received, response) => {
     response.statusCode = 500;
@@ -103,15 +103,15 @@ it("an item is retried, delivered, counted, replayed and erased", async ({
   const counted = await call("GET", "/api/v1/stats");
   expect(counted).toMatchObject({ status: 200, body: { totals: { accepted: 2 } } });
   expect(counted.body.totals.retried).toBeGreaterThan(0);
-  const { session_token: session } = workspace.account;
+  const { session_token: session } = organization.account;
   const erasure = await node.call("POST", `/api/v1/events/${id}/erase`, { session });
   expect(erasure.body).toMatchObject({ status: "DONE", erased: 2 });
   expect((await call("GET", "/api/v1/usage")).body.usage.accepted_events).toBeGreaterThan(0);
 });
 
-it("a disabled target holds its items until it is enabled", async ({ workspace, skip }) => {
+it("a disabled target holds its items until it is enabled", async ({ organization, skip }) => {
   skip(citusUrl === undefined, reason);
-  const { call, send, settled, statusOf, newTarget } = workspace;
+  const { call, send, settled, statusOf, newTarget } = organization;
   const target = await newTarget();
   const change = (body: object) => call("PATCH", `/api/v1/targets/${target.id}`, body);
   expect((await change({ enabled: false })).status).toBe(200);

@@ -5,7 +5,7 @@ import { createMailbox } from "./support/mailbox.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import { until } from "./support/until.ts";
 import { sharedStartedNodeTest } from "./support/fixtures.ts";
-import type { Workspace } from "./support/workspace.ts";
+import type { Organization } from "./support/organization.ts";
 import { forgetResults } from "./support/storedStates.ts";
 import { countRows } from "./support/unseenRows.ts";
 
@@ -19,13 +19,13 @@ const it = sharedStartedNodeTest()
     return { box, target };
   });
 
-const erase = ({ call }: Workspace, id: string) => call("POST", `/api/v1/events/${id}/erase`);
+const erase = ({ call }: Organization, id: string) => call("POST", `/api/v1/events/${id}/erase`);
 
 it("a task that has ended loses its messages and artifacts, and its result item is erased", async ({
   node,
   account,
   resulting: { box, target },
-  workspace,
+  organization,
 }) => {
   const words = "erase-result-1";
   const id = await sendItem(node, account, target, { do: "complete", words });
@@ -37,7 +37,7 @@ it("a task that has ended loses its messages and artifacts, and its result item 
   expect(await placesOfText(node.pool, words)).toEqual(
     expect.arrayContaining(["events.payload", "handoffs.artifacts"]),
   );
-  expect((await erase(workspace, id)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
+  expect((await erase(organization, id)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
   expect(await placesOfText(node.pool, words)).toEqual([]);
   const { event, handoff } = await readHandedOver(node, account, id);
   expect(event.status).toBe("DELIVERED");
@@ -57,7 +57,7 @@ it("the result of a task ended by an older version, which does not name the resu
   node,
   account,
   resulting: { box, target },
-  workspace,
+  organization,
 }) => {
   const words = "erase-result-of-old";
   const ids = [await sendItem(node, account, target, { do: "complete", words })];
@@ -68,17 +68,17 @@ it("the result of a task ended by an older version, which does not name the resu
     (messages) => messages.length === 2,
   );
   await forgetResults(node.pool, ids);
-  expect((await erase(workspace, ids[0]!)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
+  expect((await erase(organization, ids[0]!)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
   expect(await placesOfText(node.pool, words)).toEqual([]);
   expect(await box.list()).toHaveLength(1);
 });
 
-it("a task that is under way is no longer followed", async ({ node, account, agent, workspace }) => {
+it("a task that is under way is no longer followed", async ({ node, account, agent, organization }) => {
   const words = `erase-task-${Date.now()}`;
   const target = await createAgentTarget(node, account, agent.cardUrl);
   const id = await sendItem(node, account, target, { do: "slow 20000", words });
   await untilHandedOver(node, account, id, ({ handoff }) => handoff?.status_message === "thinking");
-  expect((await erase(workspace, id)).body).toMatchObject({ status: "DONE", erased: 1 });
+  expect((await erase(organization, id)).body).toMatchObject({ status: "DONE", erased: 1 });
   const after = await sendItem(node, account, target, { do: "slow 2500" });
   await untilEnded(node, account, after);
   const { handoff } = await readHandedOver(node, account, id);
@@ -87,7 +87,12 @@ it("a task that is under way is no longer followed", async ({ node, account, age
   expect(await countRows(node.pool, "handoff_polls", { event_id: id })).toBe(0);
 });
 
-it("an answer that arrives after the erasure is not stored", async ({ node, account, agent, workspace }) => {
+it("an answer that arrives after the erasure is not stored", async ({
+  node,
+  account,
+  agent,
+  organization,
+}) => {
   const words = "erase-answer-3";
   const target = await createAgentTarget(node, account, agent.cardUrl);
   agent.freeze();
@@ -97,7 +102,7 @@ it("an answer that arrives after the erasure is not stored", async ({ node, acco
     () => countRows(node.pool, "handoffs", { event_id: id }),
     (count) => count === 1,
   );
-  expect((await erase(workspace, id)).body).toMatchObject({ status: "DONE", erased: 1 });
+  expect((await erase(organization, id)).body).toMatchObject({ status: "DONE", erased: 1 });
   agent.thaw();
   await until(
     () => agent.messages(),

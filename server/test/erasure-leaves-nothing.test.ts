@@ -310,7 +310,7 @@ describe("a correlation id", () => {
     expect(rest.body.erasures.map(({ id }: { id: string }) => id)).not.toContain(body.id);
   });
 
-  it("without events is done after one search, and is not visible to another workspace", async ({
+  it("without events is done after one search, and is not visible to another organization", async ({
     node,
     account,
     read,

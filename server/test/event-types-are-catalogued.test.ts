@@ -165,7 +165,7 @@ describe("the description of a type", () => {
     const made = one.body.created.length + other.body.created.length;
     const refused = [...one.body.refused, ...other.body.refused] as { reason: string }[];
     expect([made, refused.length]).toEqual([1_000, 200]);
-    expect(refused[0]!.reason).toMatch(/^a workspace has at most 1000 event types/);
+    expect(refused[0]!.reason).toMatch(/^an organization has at most 1000 event types/);
     expect(await call("PUT", "/api/v1/event-types/more", {})).toMatchObject({ status: 409 });
     expect((await call("PUT", "/api/v1/event-types/t.0", { group: "g" })).status).toBe(200);
     const tooMany = await importing(0, 1_001);

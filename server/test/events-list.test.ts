@@ -164,7 +164,7 @@ describe("the list of events", () => {
     "handoff_state=WORKING",
     "created_before=0",
     "created_after=253402300799",
-  ])("is empty for ?%s in a workspace without such events", async (query, { list }) => {
+  ])("is empty for ?%s in an organization without such events", async (query, { list }) => {
     expect(await list(`?${query}`)).toMatchObject({ status: 200, body: { events: [] } });
   });
 

@@ -4,7 +4,7 @@ import { answerOk, type Receiver } from "./support/receiver.ts";
 import { type Answer, createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
-import type { Workspace } from "./support/workspace.ts";
+import type { Organization } from "./support/organization.ts";
 
 const it = sharedStartedNodeTest().extend(
   "replay",
@@ -16,31 +16,31 @@ const it = sharedStartedNodeTest().extend(
 
 /** Sends an item to a target whose receiver answers 500; resolves once the item has the resulting status. */
 async function failing(
-  { workspace, receiver }: { workspace: Workspace; receiver: Receiver },
+  { organization, receiver }: { organization: Organization; receiver: Receiver },
   fields: object,
   status: string,
 ) {
   receiver.answer = (_received, response) => response.writeHead(500).end();
-  const { id: targetId } = await workspace.newTarget({ ...fields });
-  const source = await workspace.send(targetId);
-  await workspace.settled(source, status);
+  const { id: targetId } = await organization.newTarget({ ...fields });
+  const source = await organization.send(targetId);
+  await organization.settled(source, status);
   return { targetId, source };
 }
 
 describe("a replay", () => {
   it("delivers the same bytes as a new event that points to its source, and bills nothing", async ({
-    workspace,
+    organization,
     node,
     replay,
     receiver,
   }) => {
-    const { id: targetId, path } = await workspace.newTarget();
+    const { id: targetId, path } = await organization.newTarget();
     const headers = { "x-correlation-id": "order-7" };
     const body = { event_type: "order.made", text: "grüße" };
-    const key = workspace.account.api_key;
+    const key = organization.account.api_key;
     const { id: source } = (await node.call("POST", `/t/${targetId}`, { key, body, headers })).body;
-    const before = await workspace.settled(source, "DELIVERED");
-    const billed = await acceptedEvents(node, workspace.account);
+    const before = await organization.settled(source, "DELIVERED");
+    const billed = await acceptedEvents(node, organization.account);
 
     const answer = await replay(source);
     expect(answer).toMatchObject({ status: 202 });
@@ -61,7 +61,7 @@ describe("a replay", () => {
       "x-source-event-id": source,
     });
     expect(first!.headers).not.toHaveProperty("x-source-event-id");
-    expect((await workspace.settled(id, "DELIVERED")).event).toMatchObject({
+    expect((await organization.settled(id, "DELIVERED")).event).toMatchObject({
       is_replay: 1,
       source_event_id: source,
       webhook_id: source,
@@ -70,16 +70,16 @@ describe("a replay", () => {
       endpoint_id: targetId,
     });
     const replayed_by = { id, status: "DELIVERED", created_at: expect.any(Number) };
-    expect(await workspace.read(source)).toEqual({ ...before, event: { ...before.event, replayed_by } });
-    expect(await acceptedEvents(node, workspace.account)).toBe(billed);
+    expect(await organization.read(source)).toEqual({ ...before, event: { ...before.event, replayed_by } });
+    expect(await acceptedEvents(node, organization.account)).toBe(billed);
   });
 
-  it("of a replay names the replayed event as its source", async ({ workspace, replay, receiver }) => {
-    const { id: targetId, path } = await workspace.newTarget();
-    const first = await workspace.send(targetId);
-    await workspace.settled(first, "DELIVERED");
+  it("of a replay names the replayed event as its source", async ({ organization, replay, receiver }) => {
+    const { id: targetId, path } = await organization.newTarget();
+    const first = await organization.send(targetId);
+    await organization.settled(first, "DELIVERED");
     const second = (await replay(first)).body.id;
-    await workspace.settled(second, "DELIVERED");
+    await organization.settled(second, "DELIVERED");
     const third = await replay(second);
     expect(third.body.source_event_id).toBe(second);
     const arrived = await receiver.arrivals(3, { path });
@@ -91,39 +91,39 @@ describe("a replay", () => {
   });
 
   it("has a webhook-id of its own when the body asks for one, and so have its replays", async ({
-    workspace,
+    organization,
     replay,
     receiver,
   }) => {
-    const { id: targetId, path } = await workspace.newTarget();
-    const first = await workspace.send(targetId);
-    await workspace.settled(first, "DELIVERED");
+    const { id: targetId, path } = await organization.newTarget();
+    const first = await organization.send(targetId);
+    await organization.settled(first, "DELIVERED");
     const second = (await replay(first, { webhook_id: "new" })).body.id;
-    expect((await workspace.settled(second, "DELIVERED")).event.webhook_id).toBe(second);
-    await workspace.settled((await replay(second, {})).body.id, "DELIVERED");
+    expect((await organization.settled(second, "DELIVERED")).event.webhook_id).toBe(second);
+    await organization.settled((await replay(second, {})).body.id, "DELIVERED");
     const arrived = await receiver.arrivals(3, { path });
     expect(arrived.map(({ id }) => id)).toEqual([first, second, second]);
     expect((await replay(first, { webhook_id: "old" })).status).toBe(400);
   });
 
   it("is shown at its source event with its status: the latest replay, or a replay of that replay", async ({
-    workspace,
+    organization,
     node,
     replay,
     receiver,
   }) => {
-    const { targetId, source } = await failing({ workspace, receiver }, { max_retries: 0 }, "FAILED");
-    expect((await workspace.read(source)).event.replayed_by).toBeNull();
+    const { targetId, source } = await failing({ organization, receiver }, { max_retries: 0 }, "FAILED");
+    expect((await organization.read(source)).event.replayed_by).toBeNull();
     const second = (await replay(source)).body.id;
-    await workspace.settled(second, "FAILED");
-    const latest = async () => (await workspace.read(source)).event.replayed_by;
+    await organization.settled(second, "FAILED");
+    const latest = async () => (await organization.read(source)).event.replayed_by;
     expect(await latest()).toMatchObject({ id: second, status: "FAILED" });
     receiver.answer = answerOk;
     const third = (await replay(second)).body.id;
-    await workspace.settled(third, "DELIVERED");
+    await organization.settled(third, "DELIVERED");
     expect(await latest()).toMatchObject({ id: third, status: "DELIVERED" });
     const list = `/api/v1/events?target_id=${targetId}&order=asc&fields=replayed_by`;
-    const { events } = (await node.call("GET", list, { key: workspace.account.api_key })).body;
+    const { events } = (await node.call("GET", list, { key: organization.account.api_key })).body;
     expect(events.map((event: { replayed_by: { id: string } | null }) => event.replayed_by?.id)).toEqual([
       third,
       third,
@@ -132,37 +132,37 @@ describe("a replay", () => {
   });
 
   it("of a failed event gets the full retry schedule again, with the target's current settings", async ({
-    workspace,
+    organization,
     receiver,
     node,
     replay,
   }) => {
-    const { targetId, source } = await failing({ workspace, receiver }, { max_retries: 0 }, "FAILED");
-    const change = { key: workspace.account.api_key, body: { max_retries: 5, retry_interval_seconds: 1 } };
+    const { targetId, source } = await failing({ organization, receiver }, { max_retries: 0 }, "FAILED");
+    const change = { key: organization.account.api_key, body: { max_retries: 5, retry_interval_seconds: 1 } };
     await node.call("PATCH", `/api/v1/targets/${targetId}`, change);
     const { id } = (await replay(source)).body;
-    expect((await workspace.settled(id, "RETRYING")).event.max_retries).toBe(5);
+    expect((await organization.settled(id, "RETRYING")).event.max_retries).toBe(5);
     receiver.answer = answerOk;
-    await workspace.settled(id, "DELIVERED");
-    expect((await workspace.read(source)).event.status).toBe("FAILED");
+    await organization.settled(id, "DELIVERED");
+    expect((await organization.read(source)).event.status).toBe("FAILED");
   });
 
-  it("of a filtered event is delivered, because it was requested", async ({ workspace, replay }) => {
-    const { id: targetId } = await workspace.newTarget({ event_types: ["a"] });
-    const source = await workspace.send(targetId, { event_type: "b" });
-    await workspace.settled((await replay(source)).body.id, "DELIVERED");
-    expect((await workspace.read(source)).event.status).toBe("FILTERED");
+  it("of a filtered event is delivered, because it was requested", async ({ organization, replay }) => {
+    const { id: targetId } = await organization.newTarget({ event_types: ["a"] });
+    const source = await organization.send(targetId, { event_type: "b" });
+    await organization.settled((await replay(source)).body.id, "DELIVERED");
+    expect((await organization.read(source)).event.status).toBe("FILTERED");
   });
 
   it("to a deleted target is answered with 409, and creates no event", async ({
-    workspace,
+    organization,
     node,
     replay,
   }) => {
-    const { id: targetId } = await workspace.newTarget();
-    const source = await workspace.send(targetId);
-    await workspace.settled(source, "DELIVERED");
-    const key = workspace.account.api_key;
+    const { id: targetId } = await organization.newTarget();
+    const source = await organization.send(targetId);
+    await organization.settled(source, "DELIVERED");
+    const key = organization.account.api_key;
     await node.call("DELETE", `/api/v1/targets/${targetId}`, { key });
     expect(await replay(source)).toMatchObject({
       status: 409,
@@ -173,10 +173,10 @@ describe("a replay", () => {
     expect(body.events.map((event: { id: string }) => event.id)).toEqual([source]);
   });
 
-  it("names its source on every attempt", async ({ workspace, receiver, replay }) => {
-    const { id: targetId, path } = await workspace.newTarget({ retry_interval_seconds: 1 });
-    const source = await workspace.send(targetId);
-    await workspace.settled(source, "DELIVERED");
+  it("names its source on every attempt", async ({ organization, receiver, replay }) => {
+    const { id: targetId, path } = await organization.newTarget({ retry_interval_seconds: 1 });
+    const source = await organization.send(targetId);
+    await organization.settled(source, "DELIVERED");
     receiver.answer = (_received, response) => response.writeHead(500).end();
     await replay(source);
     const arrived = await receiver.arrivals(3, { path });
@@ -185,13 +185,13 @@ describe("a replay", () => {
   });
 
   it("of an event that still waits is answered with 409 and what the event waits for, and creates no event", async ({
-    workspace,
+    organization,
     receiver,
     node,
     replay,
   }) => {
     const { targetId, source } = await failing(
-      { workspace, receiver },
+      { organization, receiver },
       { retry_interval_seconds: 3600 },
       "RETRYING",
     );
@@ -201,9 +201,9 @@ describe("a replay", () => {
     expect(refused.body.error).toMatch(
       /^the event is still RETRYING: its next attempt is due at \d{4}-\d\d-\d\dT/,
     );
-    const key = workspace.account.api_key;
+    const key = organization.account.api_key;
     await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
-    const held = await workspace.send(targetId);
+    const held = await organization.send(targetId);
     for (const id of [source, held]) {
       expect((await replay(id)).body.error).toContain("or its target is disabled");
     }
@@ -212,35 +212,35 @@ describe("a replay", () => {
     expect(body.events.map((event: { id: string }) => event.id)).toEqual([held, source]);
   });
 
-  it("of a mailbox item is a new message", async ({ workspace, node, replay }) => {
-    const key = workspace.account.api_key;
+  it("of a mailbox item is a new message", async ({ organization, node, replay }) => {
+    const key = organization.account.api_key;
     const mailbox = { kind: "mailbox", name: "inbox" };
     const { id: mailboxId } = (await node.call("POST", "/api/v1/targets", { key, body: mailbox })).body;
-    const source = await workspace.send(mailboxId, { n: 1 });
+    const source = await organization.send(mailboxId, { n: 1 });
     await node.call("POST", `/api/v1/mailbox-messages/${source}/claim`, { key });
     await node.call("POST", `/api/v1/mailbox-messages/${source}/ack`, { key });
-    const billed = await acceptedEvents(node, workspace.account);
+    const billed = await acceptedEvents(node, organization.account);
     const answer = await replay(source);
     expect(answer).toMatchObject({ status: 202, body: { status: "UNREAD", source_event_id: source } });
     const message = await node.call("GET", `/api/v1/mailbox-messages/${answer.body.id}`, { key });
     expect(message).toMatchObject({ status: 200, body: { payload: { n: 1 }, status: "UNREAD" } });
     const claim = await node.call("POST", `/api/v1/mailbox-messages/${answer.body.id}/claim`, { key });
     expect(claim.status).toBe(200);
-    expect((await workspace.read(source)).event.status).toBe("ACKNOWLEDGED");
-    expect(await acceptedEvents(node, workspace.account)).toBe(billed);
+    expect((await organization.read(source)).event.status).toBe("ACKNOWLEDGED");
+    expect(await acceptedEvents(node, organization.account)).toBe(billed);
   });
 });
 
 describe("an expired mailbox message", () => {
-  it("is not replayed, because its payload is deleted", async ({ workspace, database }) => {
+  it("is not replayed, because its payload is deleted", async ({ organization, database }) => {
     const short = createTestNode(database, { POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" });
     try {
-      const key = workspace.account.api_key;
+      const key = organization.account.api_key;
       const mailbox = { kind: "mailbox", name: "inbox" };
       const { id: mailboxId } = (await short.call("POST", "/api/v1/targets", { key, body: mailbox })).body;
-      const source = await sendItem(short, workspace.account, mailboxId);
+      const source = await sendItem(short, organization.account, mailboxId);
       await until(
-        () => readEvent(short, workspace.account, source),
+        () => readEvent(short, organization.account, source),
         ({ event }) => event.status === "EXPIRED",
       );
       const answer = await short.call("POST", `/api/v1/events/${source}/replay`, { key });

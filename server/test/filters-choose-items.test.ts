@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 import { acceptedEvents } from "./support/items.ts";
-import type { Workspace } from "./support/workspace.ts";
+import type { Organization } from "./support/organization.ts";
 
 const large = { payload: { amount: [{ numeric: [">=", 100] }] } };
 
@@ -12,19 +12,23 @@ let customers = 0;
  * A target's filter decides which items it gets, by its value when the item is stored, whichever path the item
  * takes.
  */
-const it = startedNodeTest().extend("newCustomer", file, () => async (workspace: Workspace) => {
+const it = startedNodeTest().extend("newCustomer", file, () => async (organization: Organization) => {
   const uid = `filtered-${++customers}`;
-  await workspace.call("PUT", `/api/v1/customers/${uid}`, {});
+  await organization.call("PUT", `/api/v1/customers/${uid}`, {});
   return uid;
 });
 
-const newMailbox = async (workspace: Workspace, fields: object): Promise<string> => {
-  const { body } = await workspace.call("POST", "/api/v1/targets", { kind: "mailbox", name: "m", ...fields });
+const newMailbox = async (organization: Organization, fields: object): Promise<string> => {
+  const { body } = await organization.call("POST", "/api/v1/targets", {
+    kind: "mailbox",
+    name: "m",
+    ...fields,
+  });
   return body.id;
 };
 
-const change = (workspace: Workspace, id: string, filter: object | null) =>
-  workspace.call("PATCH", `/api/v1/targets/${id}`, { filter });
+const change = (organization: Organization, id: string, filter: object | null) =>
+  organization.call("PATCH", `/api/v1/targets/${id}`, { filter });
 
 describe("an item that is posted", () => {
   it("is FILTERED when the filter does not match, billed, and never sent; its idempotency key keeps that item", async ({

@@ -3,7 +3,7 @@ import { serviceTest } from "./support/fixtures.ts";
 import { createMailboxTarget } from "./support/items.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { signUp } from "./support/testNode.ts";
-import { workspaceOf } from "./support/workspace.ts";
+import { organizationOf } from "./support/organization.ts";
 
 /** By default the log has totals, so that many requests or refusals do not cause many lines. */
 
@@ -20,7 +20,7 @@ const it = serviceTest().extend("linesOf", { scope: "test" }, ({ newService }) =
     const service = await newService({ LOG_LEVEL: "info", ...env });
     const account = await signUp(service);
     const mailbox = await createMailboxTarget(service, account);
-    const owner = workspaceOf(service, account, receiver);
+    const owner = organizationOf(service, account, receiver);
     for (let n = 0; n < items; n++) await owner.send(mailbox);
     const key = `ak_live_${"0".repeat(64)}`;
     for (let n = 0; n < refusals; n++) await service.call("POST", `/t/${mailbox}`, { key, body: {} });

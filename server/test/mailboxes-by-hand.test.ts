@@ -201,7 +201,7 @@ describe("an intervention is refused", () => {
     expect((await box.read(id)).body.interventions).toEqual([]);
   });
 
-  it("by an API key, by another workspace, or in another mailbox", async ({ node, force }) => {
+  it("by an API key, by another organization, or in another mailbox", async ({ node, force }) => {
     const box = await createMailbox(node);
     const other = await createMailbox(node, {}, box.account);
     const stranger = await signUp(node);

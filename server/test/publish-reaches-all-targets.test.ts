@@ -5,7 +5,7 @@ import { acceptedEvents } from "./support/items.ts";
 import { isSignedWith } from "./support/receiver.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { workspaceOf } from "./support/workspace.ts";
+import { organizationOf } from "./support/organization.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import { waitingRows } from "./support/storedItems.ts";
 
@@ -141,7 +141,7 @@ describe("a publication", () => {
     node,
     customer,
   }) => {
-    const foreign = workspaceOf(node, await signUp(node), { url: "" });
+    const foreign = organizationOf(node, await signUp(node), { url: "" });
     expect((await node.call("POST", `/p/${customer.uid}`, { body: {} })).status).toBe(401);
     expect((await node.call("POST", "/p", { body: {}, session: own.account.session_token })).status).toBe(
       403,

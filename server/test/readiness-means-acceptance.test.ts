@@ -54,8 +54,8 @@ const it = serviceTest()
     );
     expect(await send()).toEqual([202, ""]);
   })
-  .extend("unreadMessages", file, ({ workspace, mailboxId }) => async (): Promise<number> => {
-    return (await bodyOf(workspace.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`))).ready;
+  .extend("unreadMessages", file, ({ organization, mailboxId }) => async (): Promise<number> => {
+    return (await bodyOf(organization.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`))).ready;
   });
 
 describe("a database that is read-only", () => {

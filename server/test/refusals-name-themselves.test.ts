@@ -51,7 +51,7 @@ describe.each([
     ["suspended", 402, "workspace_suspended"],
     ["pending", 403, "workspace_pending"],
   ] as const)(
-    "a workspace that is %s",
+    "an organization that is %s",
     async ([billing, status, code], { service, makeMailbox, setBilling, refusalOf }) => {
       const account = await signUp(service);
       const targetId = await makeMailbox(account);
@@ -78,7 +78,7 @@ it.for([
   },
 );
 
-it("an API key that a workspace may not create is refused with an error code, too", async ({
+it("an API key that an organization may not create is refused with an error code, too", async ({
   own: { account },
   service,
   setBilling,

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { sendItems } from "./support/items.ts";
 import { replayJobs } from "./support/replayJobs.ts";
-import { workspaceOf } from "./support/workspace.ts";
+import { organizationOf } from "./support/organization.ts";
 import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import { signUp } from "./support/testNode.ts";
 
@@ -22,7 +22,7 @@ describe("replays of many events", () => {
     expect(await page("")).toEqual(ids);
     expect(await page("limit=2")).toEqual(ids.slice(0, 2));
     expect(await page(`limit=2&before=${ids[1]}`)).toEqual(ids.slice(2, 4));
-    const other = workspaceOf(node, await signUp(node), receiver);
+    const other = organizationOf(node, await signUp(node), receiver);
     expect((await other.call("GET", "/api/v1/replays")).body.replays).toEqual([]);
     expect((await other.call("GET", `/api/v1/replays/${ids[0]}`)).status).toBe(404);
     expect((await other.call("POST", `/api/v1/replays/${ids[0]}/cancel`)).status).toBe(404);

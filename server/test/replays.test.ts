@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished } from "vitest";
 import { acceptedEvents, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { noneSkipped, replayJobs } from "./support/replayJobs.ts";
-import type { NewTarget } from "./support/workspace.ts";
+import type { NewTarget } from "./support/organization.ts";
 import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import { holdRows } from "./support/heldLocks.ts";
 import { storeDueItems } from "./support/storedItems.ts";

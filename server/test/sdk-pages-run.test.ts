@@ -88,7 +88,7 @@ async function run(sample: Sample): Promise<{ lines: string[]; code: number | nu
 
 const sampleLimitMs = 60_000;
 
-/** The workspace's events as JSON, to show in a failure message why a sample still waits. */
+/** The organization's events as JSON, to show in a failure message why a sample still waits. */
 async function items({ POSTRIDER_KEY: key }: Record<string, string>): Promise<string> {
   const read = async (path: string): Promise<unknown> =>
     (await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } })).json();

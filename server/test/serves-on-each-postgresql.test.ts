@@ -14,7 +14,7 @@ import { answerOk } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { bodyOf, signUp } from "./support/testNode.ts";
 import { takesAndGives } from "./support/takesAndGives.ts";
-import { workspaceOf } from "./support/workspace.ts";
+import { organizationOf } from "./support/organization.ts";
 import { createPool } from "../src/postgres/pool.ts";
 
 /*
@@ -76,7 +76,7 @@ it.for(others)("PostgreSQL %i", async (wanted, { startServer, launch, oldCommand
   // This version delivers items and serves messages that the previous version left waiting.
   const old = await launch(url, oldCommand);
   const account = await signUp(old);
-  const before = workspaceOf(old, account, receiver);
+  const before = organizationOf(old, account, receiver);
   receiver.answer = (_received, response) => response.writeHead(503).end();
   const webhook = await createWebhookTarget(old, account, `${receiver.url}/left`, {
     retry_interval_seconds: 1,
@@ -89,7 +89,7 @@ it.for(others)("PostgreSQL %i", async (wanted, { startServer, launch, oldCommand
 
   receiver.answer = answerOk;
   const upgraded = await launch(url);
-  const now = workspaceOf(upgraded, account, receiver);
+  const now = organizationOf(upgraded, account, receiver);
   await now.settled(left, "DELIVERED");
   const claim = await bodyOf(now.call("POST", `/api/v1/mailboxes/${mailbox}/claim`));
   expect(claim.messages.map(({ payload }: { payload: unknown }) => payload)).toEqual([{ left: "message" }]);

@@ -54,7 +54,7 @@ const took = { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any
 
 describe("the statistics of a target", () => {
   it("count accepted and delivered items at once, folded or not", async ({
-    workspace: { newTarget, send, settled },
+    organization: { newTarget, send, settled },
     totalsOf,
     expectTotals,
     askStats,
@@ -117,7 +117,7 @@ describe("the statistics of a target", () => {
   });
 
   it("count each attempt that is followed by another as a retry, and each last failed one as a failure", async ({
-    workspace: { newTarget, send, settled },
+    organization: { newTarget, send, settled },
     receiver,
     expectTotals,
   }) => {
@@ -128,7 +128,7 @@ describe("the statistics of a target", () => {
   });
 
   it("count a replay as accepted, and a filtered item too", async ({
-    workspace: { call, newTarget, send, settled },
+    organization: { call, newTarget, send, settled },
     expectTotals,
   }) => {
     const { id: targetId } = await newTarget({ event_types: ["wanted"] });
@@ -141,7 +141,7 @@ describe("the statistics of a target", () => {
   });
 
   it("count acknowledged messages of a mailbox as delivered", async ({
-    workspace: { account, call, send },
+    organization: { account, call, send },
     node,
     totalsOf,
     fold,
@@ -159,7 +159,7 @@ describe("the statistics of a target", () => {
   });
 });
 
-describe("the statistics of a workspace", () => {
+describe("the statistics of an organization", () => {
   it("are the sums over its targets, including deleted ones, and no other organization's", async ({
     node,
     receiver,

@@ -198,7 +198,10 @@ describe("creation refuses with 400", () => {
   });
 });
 
-it("a workspace has at most 10,000 targets, also with simultaneous creations", async ({ node, create }) => {
+it("an organization has at most 10,000 targets, also with simultaneous creations", async ({
+  node,
+  create,
+}) => {
   const owner = await signUp(node);
   await storeMailboxTargets(node.pool, owner.user.org_id, 9_998);
   const answers = await Promise.all(Array.from({ length: 6 }, () => create(webhook, owner)));

@@ -3,11 +3,11 @@ import { acceptedEvents, createWebhookTarget } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { answerOk, isSignedWith } from "./support/receiver.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
-import { workspaceOf } from "./support/workspace.ts";
+import { organizationOf } from "./support/organization.ts";
 import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import { aroundNow } from "./support/aroundNow.ts";
 
-// Each test has its own workspace, whose rate limit no other test has used.
+// Each test has its own organization, whose rate limit no other test has used.
 const it = sharedStartedNodeTest()
   .extend(
     "send",
@@ -175,7 +175,7 @@ describe("a test send is refused", () => {
     expect((await send(id, { payload: { id: 9007199254740992, large: 1e300 } })).status).toBe(200);
   });
 
-  it("beyond ten a minute for a target and thirty for a workspace, over all nodes: 429", async ({
+  it("beyond ten a minute for a target and thirty for an organization, over all nodes: 429", async ({
     own,
     send,
     node,
@@ -202,8 +202,8 @@ describe("a test send is refused", () => {
     }
     expect(sent.filter((status) => status === 200)).toHaveLength(20);
     expect(sent.slice(20)).toEqual(Array(10).fill(429));
-    // Another workspace has its own limit.
-    const neighbour = workspaceOf(node, await signUp(node), receiver);
+    // Another organization has its own limit.
+    const neighbour = organizationOf(node, await signUp(node), receiver);
     expect((await send((await neighbour.newTarget()).id, {}, neighbour.account)).status).toBe(200);
   });
 });

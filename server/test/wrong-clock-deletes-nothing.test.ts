@@ -40,8 +40,8 @@ const it = serviceTest()
 
 it.for([40, -40, 0])(
   "chores of a process whose clock is %i days ahead delete nothing",
-  async (days, { service, account, workspace, rows, pool, receiver }) => {
-    const { call } = workspace;
+  async (days, { service, account, organization, rows, pool, receiver }) => {
+    const { call } = organization;
     const target = await createWebhookTarget(service, account, receiver.url, { headers: { "x-a": "1" } });
     await call("PATCH", `/api/v1/targets/${target.id}`, { enabled: false, headers: { "x-a": "2" } });
     await call("POST", `/api/v1/targets/${target.id}/signing-secret/rotate`, {
@@ -86,9 +86,9 @@ describe("a process whose clock is days off", () => {
     }
   });
 
-  it("replays nothing", async ({ skewedNode, workspace, account, target }) => {
-    const id = await workspace.send(target.id);
-    await workspace.settled(id, "DELIVERED");
+  it("replays nothing", async ({ skewedNode, organization, account, target }) => {
+    const id = await organization.send(target.id);
+    await organization.settled(id, "DELIVERED");
     const node = await skewedNode(-40 * dayMs);
     const answer = await node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key });
     expect(answer.status).toBe(503);
@@ -115,15 +115,15 @@ it("a process whose clock is two minutes off serves, and warns", async ({ skewed
 it("released items of a process are due at once, whatever the process's clock says", async ({
   skewedNode,
   account,
-  workspace,
+  organization,
 }) => {
-  const target = await workspace.newTarget({ enabled: false });
-  const id = await workspace.send(target.id);
+  const target = await organization.newTarget({ enabled: false });
+  const id = await organization.send(target.id);
   const ahead = await skewedNode(40 * dayMs);
   const body = { enabled: true };
   const key = account.api_key;
   expect((await ahead.call("PATCH", `/api/v1/targets/${target.id}`, { key, body })).status).toBe(200);
-  await workspace.settled(id, "DELIVERED");
+  await organization.settled(id, "DELIVERED");
 });
 
 it("a process with a correct clock does not warn", async ({ skewedNode }) => {

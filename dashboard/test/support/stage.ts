@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from "vitest";
 import { createWebhookTarget, type WebhookTarget } from "../../../server/test/support/items.ts";
 import { type Receiver, startReceiver } from "../../../server/test/support/receiver.ts";
 import type { Account } from "../../../server/test/support/testNode.ts";
-import { type Workspace, workspaceOf } from "../../../server/test/support/workspace.ts";
+import { type Organization, organizationOf } from "../../../server/test/support/organization.ts";
 import { type Dashboard, startDashboard } from "./dashboard.ts";
 
 /** Everything that tests which send items need; set up before the first test of a file. */
@@ -12,8 +12,8 @@ export interface Stage {
   receiver: Receiver;
   /** The account of all tests of the file. */
   account: Account;
-  /** The workspace of the account. */
-  workspace: Workspace;
+  /** The organization of the account. */
+  organization: Organization;
   /** Creates a webhook target of the account, at a path of the receiver. */
   targetAt: (path: string, fields?: Record<string, unknown>) => Promise<WebhookTarget>;
 }
@@ -31,7 +31,7 @@ export function stageOfFile(): Stage {
     ]);
     const { dashboard, receiver } = stage;
     stage.account = await dashboard.newAccount();
-    stage.workspace = workspaceOf(dashboard.service, stage.account, receiver);
+    stage.organization = organizationOf(dashboard.service, stage.account, receiver);
     stage.targetAt = (path, fields) =>
       createWebhookTarget(dashboard.service, stage.account, receiver.url + path, fields);
   });

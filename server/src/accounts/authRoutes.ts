@@ -87,7 +87,7 @@ const signupRoute = route("signUp", "POST /api/v1/auth/signup", {
   access: anyone,
   audit: "organization.created",
   summary: "Create an account with an organization, a default API key and a session",
-  description: `If the email already has an account, the response has only \`message\`, and takes as long as a successful signup, so that nobody can find out who has an account. While live billing is enabled, the response has no \`api_key\`, because the new workspace is pending. ${countsRequests}`,
+  description: `If the email already has an account, the response has only \`message\`, and takes as long as a successful signup, so that nobody can find out who has an account. While live billing is enabled, the response has no \`api_key\`, because the new organization is pending. ${countsRequests}`,
   body: Type.Object({
     email: Email,
     password: Type.String(Password),

@@ -8,8 +8,8 @@ import {
   orInvalid,
   orRefused,
   unauthorized,
-  workspacePending,
-  workspaceSuspended,
+  organizationPending,
+  organizationSuspended,
 } from "../http/contract/errors.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
@@ -54,7 +54,7 @@ const deleteRoute = route("deleteKey", "DELETE /api/v1/keys/:id", {
   audit: "key.deleted",
   summary: "Delete an API key",
   description:
-    "The last key of the workspace and the key that authenticates the request cannot be deleted: the status is 409.",
+    "The last key of the organization and the key that authenticates the request cannot be deleted: the status is 409.",
   errors: { 409: "The key is the last one, or authenticates the request" },
   ...removal(async (call, keyId, deps: KeyDeps) => {
     const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
@@ -74,7 +74,7 @@ function createRoute(deps: KeyDeps): RouteRecord {
     access: users("admin"),
     audit: "key.created",
     summary: "Create an API key",
-    description: `Requires a session token, so that a leaked key cannot create other keys. A workspace has at most ${maxKeys} keys. The status is 402 while the workspace is suspended, and 403 while it is pending. \`scope\` limits what a key can do, and cannot be changed later.`,
+    description: `Requires a session token, so that a leaked key cannot create other keys. An organization has at most ${maxKeys} keys. The status is 402 while the organization is suspended, and 403 while it is pending. \`scope\` limits what a key can do, and cannot be changed later.`,
     body: Type.Object({ name: Name, ...ScopeFields }),
     response: {
       200: Type.Object({
@@ -85,9 +85,9 @@ function createRoute(deps: KeyDeps): RouteRecord {
       }),
     },
     errors: {
-      402: "The workspace is suspended",
-      403: "The workspace is pending, or the request has an API key instead of a session token",
-      409: `The workspace already has ${maxKeys} keys`,
+      402: "The organization is suspended",
+      403: "The organization is pending, or the request has an API key instead of a session token",
+      409: `The organization already has ${maxKeys} keys`,
       503: "A process of an older version that does not know limited keys is running",
     },
     examples: examples.createKey,
@@ -97,12 +97,12 @@ function createRoute(deps: KeyDeps): RouteRecord {
       const input = { name, maxKeys, nowMs: deps.nowMs(), scope };
       const { id, key } = orRefused(await createKey(deps.pool, originOf(call), input), "created", {
         gone: unauthorized,
-        suspended: workspaceSuspended,
-        pending: workspacePending,
+        suspended: organizationSuspended,
+        pending: organizationPending,
         too_many: () =>
           new ApiError(
             409,
-            `the workspace has ${maxKeys} API keys, which is the maximum: delete a key first`,
+            `the organization has ${maxKeys} API keys, which is the maximum: delete a key first`,
           ),
         invalid: ({ message }) => new ApiError(400, message),
       });

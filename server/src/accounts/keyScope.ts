@@ -83,7 +83,7 @@ export async function scopeFault(
     case "consume": {
       const unknown = await findUnknownMailbox(client, orgId, scope.mailboxIds);
       if (unknown === undefined) return undefined;
-      return `mailbox_ids: ${JSON.stringify(unknown)} is not a mailbox of this workspace`;
+      return `mailbox_ids: ${JSON.stringify(unknown)} is not a mailbox of this organization`;
     }
     case "send":
     case "read":

@@ -151,7 +151,7 @@ const maxSlugWordCharacters = 40;
 
 /**
  * `Café Zürich` and an id ending in `…4d5e6f7a8b` give `cafe-zurich-4d5e6f7a8b`; a name without Latin letters gives
- * `workspace-…`.
+ * `organization-…`.
  */
 function slugOf(name: string, id: string): string {
   const words = name
@@ -161,5 +161,5 @@ function slugOf(name: string, id: string): string {
     .replaceAll(/[^a-z0-9]+/g, "-")
     .slice(0, maxSlugWordCharacters)
     .replaceAll(/^-+|-+$/g, "");
-  return `${words === "" ? "workspace" : words}-${id.slice(-10)}`;
+  return `${words === "" ? "organization" : words}-${id.slice(-10)}`;
 }

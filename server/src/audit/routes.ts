@@ -75,7 +75,7 @@ export const auditRoute = route("listAuditLog", "GET /api/v1/audit-log", {
     "The audit log records changes of configuration, credentials and billing state. Each entry is written in the transaction of its change. Entries contain no secrets: of a URL, only the origin and a fingerprint are stored. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS` days.",
   query: Query,
   response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
-  errors: { 429: "The workspace has too many requests with several of these filters in progress" },
+  errors: { 429: "The organization has too many requests with several of these filters in progress" },
   examples: examples.listAuditLog,
   async handle(call, deps) {
     const { caller, query } = call;

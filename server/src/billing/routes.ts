@@ -126,9 +126,12 @@ const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
   audit: { none: "the payment processor reports the result, which is recorded as billing.state_changed" },
   summary: "Get the URL of a hosted page to set up payment",
   description:
-    "The request body is ignored: the service sets the price and the return URLs. The status is 503 while live billing is disabled, and 409 if the workspace is exempt from billing or already has a subscription.",
+    "The request body is ignored: the service sets the price and the return URLs. The status is 503 while live billing is disabled, and 409 if the organization is exempt from billing or already has a subscription.",
   response: { 200: Url },
-  errors: { 409: "The workspace is exempt from billing, or already has a subscription", ...processorErrors },
+  errors: {
+    409: "The organization is exempt from billing, or already has a subscription",
+    ...processorErrors,
+  },
   async handle({ caller }, deps) {
     const { stripe, config } = require503(deps.processor);
     const { pool, nowMs } = deps;
@@ -141,11 +144,11 @@ const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
 
 const checkoutRefusals = {
   not_found: notFound,
-  exempt: () => new ApiError(409, "this workspace is exempt from billing", "workspace_exempt"),
+  exempt: () => new ApiError(409, "this organization is exempt from billing", "workspace_exempt"),
   subscribed: () =>
     new ApiError(
       409,
-      "this workspace already has a subscription: change the payment method in the billing portal",
+      "this organization already has a subscription: change the payment method in the billing portal",
       "subscription_exists",
     ),
   busy: () =>
@@ -217,9 +220,9 @@ const Usage = Type.Object(
     period_end: Timestamp,
     accepted_events: Type.Integer({ description: "Items newly accepted in the period" }),
     estimated_units: Type.Integer({
-      description: "Units of 1,000 items, rounded up; 0 for an exempt workspace",
+      description: "Units of 1,000 items, rounded up; 0 for an exempt organization",
     }),
-    estimated_cents: Type.Integer({ description: "US cents; 0 for an exempt workspace" }),
+    estimated_cents: Type.Integer({ description: "US cents; 0 for an exempt organization" }),
     pending_meter_events: Type.Integer({
       description: "Items that wait for export to the payment processor",
     }),

@@ -49,7 +49,7 @@ const createRoute = route("createErasure", "POST /api/v1/erasures", {
     "Erases the events that were accepted before the request. The erasure runs in the background, continues after a restart, and reports its progress.",
   body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
   response: { 202: Erasure },
-  errors: { 409: "The workspace has too many erasures in progress" },
+  errors: { 409: "The organization has too many erasures in progress" },
   examples: examples.createErasure,
   async handle({ caller, body, reply }, deps) {
     void reply.code(202);
@@ -99,7 +99,7 @@ async function request(deps: ErasureRouteDeps, caller: Caller, subject: Subject)
   if (erasure === undefined) {
     throw new ApiError(
       409,
-      `a workspace has at most ${maxRunning} erasures in progress: wait until one ends`,
+      `an organization has at most ${maxRunning} erasures in progress: wait until one ends`,
     );
   }
   return erasure;

@@ -100,7 +100,7 @@ const importRoute = route("importEventTypes", "POST /api/v1/event-types/import",
   query: ImportQuery,
   body: OpenApiDocument,
   response: { 200: ImportedEventTypes },
-  errors: { 429: "The workspace has too many imports in progress" },
+  errors: { 429: "The organization has too many imports in progress" },
   examples: examples.importEventTypes,
   async handle(call, deps) {
     const isDryRun = call.query.dry_run === "true";

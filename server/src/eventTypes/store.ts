@@ -108,7 +108,7 @@ function objectOf({ id, name }: { id: string; name: string }) {
 /** The outcome of saving an event type; `full`: the organization has the maximum number of event types. */
 export type Saving = "created" | "updated" | "unchanged" | "full";
 
-export const tooManyEventTypes = `a workspace has at most ${maxEventTypes} event types: delete one first`;
+export const tooManyEventTypes = `an organization has at most ${maxEventTypes} event types: delete one first`;
 
 interface Step {
   type: CheckedEventType;

@@ -65,10 +65,10 @@ const listRoute = route("listEvents", "GET /api/v1/events", {
   access: usersAndKeys("viewer", customerReads("own")),
   summary: "List events, newest or oldest first",
   description:
-    "Returns one page, without a total count. An id that is not a target of the workspace matches no events.",
+    "Returns one page, without a total count. An id that is not a target of the organization matches no events.",
   query: EventQuery,
   response: { 200: Type.Object({ events: Type.Array(EventSummary) }) },
-  errors: { 429: "The workspace has too many lists with such filters under way" },
+  errors: { 429: "The organization has too many lists with such filters under way" },
   examples: examples.listEvents,
   async handle(call, deps) {
     const { caller, query } = call;

@@ -152,7 +152,7 @@ async function refuseResultTarget(
   if (targetId === null || targetId === undefined) return undefined;
   const target = await readTarget(transaction, { orgId, id: targetId });
   return target === undefined || isHandoff(kindNumbers[target.kind])
-    ? invalid("result_target_id must be a mailbox or webhook target of this workspace")
+    ? invalid("result_target_id must be a mailbox or webhook target of this organization")
     : undefined;
 }
 

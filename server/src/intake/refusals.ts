@@ -4,8 +4,8 @@ import {
   noneNamed,
   notFound,
   unauthorized,
-  workspacePending,
-  workspaceSuspended,
+  organizationPending,
+  organizationSuspended,
 } from "../http/contract/errors.ts";
 import type { RefusedItem } from "../items/item.ts";
 import { maxItems, type Published } from "./publishItems.ts";
@@ -22,8 +22,8 @@ const refusals: Record<RefusedItem["outcome"], () => ApiError> = {
     new ApiError(409, "Idempotency-Key was used with a different body", "idempotency_conflict"),
   mailbox_disabled: mailboxDisabled,
   too_large: () => new ApiError(413, "the body is larger than the target's max_payload_bytes"),
-  suspended: workspaceSuspended,
-  pending: workspacePending,
+  suspended: organizationSuspended,
+  pending: organizationPending,
 };
 
 /**

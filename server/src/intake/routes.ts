@@ -30,8 +30,8 @@ export interface IntakeRouteDeps {
 
 /** Refusals because of the billing state, for the interface's document. */
 export const billingRefusals = {
-  402: "The workspace is suspended",
-  403: "The workspace is pending, or the request carries a session token instead of an API key",
+  402: "The organization is suspended",
+  403: "The organization is pending, or the request carries a session token instead of an API key",
 };
 
 /** Why items are not in the audit log. */

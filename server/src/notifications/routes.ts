@@ -47,7 +47,7 @@ const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-tar
     event_types: Type.Optional(described(EventTypes, "Default: all operational events")),
   }),
   response: { 200: NotificationTarget },
-  errors: { 404: "The target does not exist", 409: "The workspace has too many notification targets" },
+  errors: { 404: "The target does not exist", 409: "The organization has too many notification targets" },
   examples: examples.saveNotificationTarget,
   async handle(call, deps) {
     const { body } = call;
@@ -63,7 +63,8 @@ const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-tar
       not_found: notFound,
       is_agent: () =>
         new ApiError(400, "target_id must be a webhook or a mailbox: agents receive no operational events"),
-      too_many: () => new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`),
+      too_many: () =>
+        new ApiError(409, `an organization has at most ${maxPerOrganization} notification targets`),
     }).notificationTarget;
   },
 });

@@ -9,8 +9,8 @@ import {
   idOf,
   notFound,
   orRefused,
-  workspacePending,
-  workspaceSuspended,
+  organizationPending,
+  organizationSuspended,
 } from "../http/contract/errors.ts";
 import { payloadErased } from "../events/refusals.ts";
 import {
@@ -161,7 +161,7 @@ const readRoute = route("readPublication", "GET /api/v1/publications/:id", {
   access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "publication" }),
   summary: "Read a publication and the status of each of its items",
   response: { 200: Type.Object({ publication: Publication }) },
-  errors: { 429: "The workspace has too many reads of publications in progress" },
+  errors: { 429: "The organization has too many reads of publications in progress" },
   examples: examples.readPublication,
   async handle(call, deps) {
     const { caller, params } = call;
@@ -181,10 +181,10 @@ const replayRoute = route("replayPublication", "POST /api/v1/publications/:id/re
   body: PublicationReplayInput,
   response: { 202: PublicationReplay },
   errors: {
-    402: "The workspace is suspended",
+    402: "The organization is suspended",
     409: "The publication would reach too many targets",
     410: "The payload was erased",
-    429: "The workspace has too many replays of publications in progress",
+    429: "The organization has too many replays of publications in progress",
   },
   examples: examples.replayPublication,
   async handle(call, deps) {
@@ -208,8 +208,8 @@ const replayRoute = route("replayPublication", "POST /api/v1/publications/:id/re
 const replayRefusals = {
   not_found: notFound,
   erased: payloadErased,
-  suspended: workspaceSuspended,
-  pending: workspacePending,
+  suspended: organizationSuspended,
+  pending: organizationPending,
   too_many_targets: tooManyTargets,
   too_large: ({ targetId }: { targetId: string }) => largerThan(targetId),
 };

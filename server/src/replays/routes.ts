@@ -31,7 +31,7 @@ const startRoute = route("startReplay", "POST /api/v1/replays", {
   errors: {
     404: "The target does not exist",
     409: "Too many replays are running",
-    429: "The workspace has too many of these requests in progress",
+    429: "The organization has too many of these requests in progress",
   },
   examples: examples.startReplay,
   async handle(call, deps) {

@@ -31,10 +31,10 @@ export const statsRoute = route("readStats", "GET /api/v1/stats", {
   access: usersAndKeys("viewer", readKeys),
   summary: "Read statistics of accepted and delivered items",
   description:
-    "Steps without activity are omitted. If `target_id` is not a target of the workspace, the response has no steps.",
+    "Steps without activity are omitted. If `target_id` is not a target of the organization, the response has no steps.",
   query: StatsQuery,
   response: { 200: Stats },
-  errors: { 429: "The workspace has too many of these requests in progress" },
+  errors: { 429: "The organization has too many of these requests in progress" },
   examples: examples.readStats,
   async handle(call, deps) {
     const { caller, query } = call;
@@ -55,10 +55,10 @@ const healthsRoute = targetRoute("listTargetHealth", "GET /api/v1/target-health"
   access: usersAndKeys("viewer", customerReads("own")),
   summary: "List the health of several targets",
   description:
-    "Returns the health of the targets in `ids`, sorted by id, and their activity in each of the last 24 hours. Ids that are not targets of the workspace are omitted.",
+    "Returns the health of the targets in `ids`, sorted by id, and their activity in each of the last 24 hours. Ids that are not targets of the organization are omitted.",
   query: HealthsQuery,
   response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
-  errors: { 429: "The workspace has too many of these requests in progress" },
+  errors: { 429: "The organization has too many of these requests in progress" },
   async handle(call, deps) {
     const { caller, query } = call;
     const ids = [...new Set(query.ids.split(","))];

@@ -15,7 +15,7 @@ const steps = stepsKept.map(({ seconds }) => seconds);
 
 export const StatsQuery = Type.Object({
   target_id: Type.Optional(
-    Type.String({ description: "Only this target. Default: all targets of the workspace" }),
+    Type.String({ description: "Only this target. Default: all targets of the organization" }),
   ),
   from: Type.Optional(
     described(Moment, "Unix seconds, rounded down to a step. Default: 24 hours before `to`"),

@@ -67,7 +67,7 @@ async function refuseOtherResults(
     .where("customer_uid", "=", customerOf(scope)!)
     .executeTakeFirst();
   return own === undefined
-    ? invalid("result_target_id must be a mailbox or webhook target of this workspace")
+    ? invalid("result_target_id must be a mailbox or webhook target of this organization")
     : undefined;
 }
 

@@ -20,7 +20,7 @@ import { updateTarget } from "./updateTarget.ts";
 const route = routesOf<KindDeps>("Targets");
 
 const catalogued =
-  "If the workspace has a catalogue of event types, new entries of event_types must match one of its types.";
+  "If the organization has a catalogue of event types, new entries of event_types must match one of its types.";
 
 const listRoute = route("listTargets", "GET /api/v1/targets", {
   access: usersAndKeys("viewer", customerReads("own")),

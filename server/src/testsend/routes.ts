@@ -72,7 +72,7 @@ export const testRoute = route("testTarget", "POST /api/v1/targets/:id/test", {
   body: TestItem,
   keptField: "payload",
   response: { 200: TestResult },
-  errors: { 429: "Too many tests of this target, or in this workspace" },
+  errors: { 429: "Too many tests of this target, or in this organization" },
   examples: examples.testTarget,
   async handle({ caller, params, body, reply }, deps) {
     const target = await findTarget(deps, caller.orgId, params.id);

@@ -5,7 +5,7 @@ import type { Receiver } from "./receiver.ts";
 import { storeDueItems } from "./storedItems.ts";
 import type { Account, Answer, TestNode } from "./testNode.ts";
 import { until } from "./until.ts";
-import { workspaceOf } from "./workspace.ts";
+import { organizationOf } from "./organization.ts";
 
 /** The targets and items of an organization after {@link fillOrganization}. */
 export interface FilledOrganization {
@@ -42,7 +42,7 @@ export async function fillOrganization(
   receiver: Receiver,
   account: Account,
 ): Promise<FilledOrganization> {
-  const own = workspaceOf(node, account, receiver);
+  const own = organizationOf(node, account, receiver);
   const make = async (fields: object): Promise<string> =>
     bodyOf(await own.call("POST", "/api/v1/targets", { name: "t", kind: "webhook", ...fields }), 200).id;
   const webhook = await make({ url: `${receiver.url}/good` });
@@ -110,7 +110,7 @@ export async function fillOrganization(
   };
 }
 
-type Call = ReturnType<typeof workspaceOf>["call"];
+type Call = ReturnType<typeof organizationOf>["call"];
 
 function untilAllDelivered(call: Call, publication: string): Promise<Answer> {
   return until(

@@ -23,7 +23,7 @@ import {
 } from "./sharedServices.ts";
 import { startStandIn } from "./stripeStandIn/client.ts";
 import { createTestNode, signUp, type TestNode } from "./testNode.ts";
-import { workspaceOf } from "./workspace.ts";
+import { organizationOf } from "./organization.ts";
 
 /*
  * Fixtures by name: `const it = nodeTest(); it("…", async ({ node, account }) => …)`. A fixture is created when a
@@ -71,8 +71,8 @@ export const loopbackTargets = {
 
 /**
  * A `node` with these settings and its `url`, more nodes on the same database (`other`, or `newNode` with further
- * settings), and a signed-up `account` with its `workspace`, whose most used functions are fixtures as well. Each
- * test has a workspace of its `own`, too. Settings that depend on another fixture go into `settings`.
+ * settings), and a signed-up `account` with its `organization`, whose most used functions are fixtures as well. Each
+ * test has an organization of its `own`, too. Settings that depend on another fixture go into `settings`.
  */
 export function nodeTest(settings: Settings = {}) {
   return nodesWith(restingNode(settings));
@@ -138,17 +138,17 @@ function nodesWith(
     .extend("other", file, ({ newNode }) => newNode())
     .extend("url", file, ({ node }) => node.listen())
     .extend("account", file, ({ node }) => signUp(node))
-    .extend("workspace", file, ({ node, account, receiver }) => workspaceOf(node, account, receiver))
-    .extend("call", file, ({ workspace }) => workspace.call)
-    .extend("statusOf", file, ({ workspace }) => workspace.statusOf)
-    .extend("settled", file, ({ workspace }) => workspace.settled)
-    .extend("newTarget", file, ({ workspace }) => workspace.newTarget)
-    .extend("own", async ({ node, receiver }) => workspaceOf(node, await signUp(node), receiver));
+    .extend("organization", file, ({ node, account, receiver }) => organizationOf(node, account, receiver))
+    .extend("call", file, ({ organization }) => organization.call)
+    .extend("statusOf", file, ({ organization }) => organization.statusOf)
+    .extend("settled", file, ({ organization }) => organization.settled)
+    .extend("newTarget", file, ({ organization }) => organization.newTarget)
+    .extend("own", async ({ node, receiver }) => organizationOf(node, await signUp(node), receiver));
 }
 
 /**
  * A `service` process with these settings, more on the same database (`other`, or `newService` with further
- * settings), an `account` with its `workspace` as in `nodeTest`, and its `target` at the receiver.
+ * settings), an `account` with its `organization` as in `nodeTest`, and its `target` at the receiver.
  */
 export function serviceTest(settings: Settings = {}) {
   return servicesWith(settings);
@@ -179,15 +179,17 @@ function servicesWith(settings: Settings, shared?: () => Promise<SharedService>)
     })
     .extend("other", file, ({ newService }) => newService())
     .extend("account", file, ({ service }) => signUp(service))
-    .extend("workspace", file, ({ service, account, receiver }) => workspaceOf(service, account, receiver))
+    .extend("organization", file, ({ service, account, receiver }) =>
+      organizationOf(service, account, receiver),
+    )
     .extend("target", file, ({ service, account, receiver }) =>
       createWebhookTarget(service, account, receiver.url),
     )
-    .extend("call", file, ({ workspace }) => workspace.call)
-    .extend("statusOf", file, ({ workspace }) => workspace.statusOf)
-    .extend("settled", file, ({ workspace }) => workspace.settled)
-    .extend("newTarget", file, ({ workspace }) => workspace.newTarget)
-    .extend("own", async ({ service, receiver }) => workspaceOf(service, await signUp(service), receiver))
+    .extend("call", file, ({ organization }) => organization.call)
+    .extend("statusOf", file, ({ organization }) => organization.statusOf)
+    .extend("settled", file, ({ organization }) => organization.settled)
+    .extend("newTarget", file, ({ organization }) => organization.newTarget)
+    .extend("own", async ({ service, receiver }) => organizationOf(service, await signUp(service), receiver))
     .extend("newAgent", async ({}, { onCleanup }) => newAgents(onCleanup))
     .extend("folder", async ({}, { onCleanup }) => newFolder(onCleanup));
 }

@@ -116,7 +116,7 @@ export async function listEvents(
   }
 }
 
-/** Number of items that the workspace is charged for in this month. */
+/** Number of items that the organization is charged for in this month. */
 export async function acceptedEvents(service: Caller, account: Pick<Account, "api_key">): Promise<number> {
   const answer = await service.call("GET", "/api/v1/usage", { key: account.api_key });
   if (answer.status !== 200) throw new Error(`usage: ${answer.status} ${JSON.stringify(answer.body)}`);

@@ -13,11 +13,11 @@ export interface TestMailbox {
   one(id: string, verb: "claim" | "ack", body?: unknown, key?: string): Promise<Answer>;
   read(id: string): Promise<Answer>;
   stats(): Promise<Record<string, number | null>>;
-  /** Creates another API key of the same workspace. */
+  /** Creates another API key of the same organization. */
   newKey(): Promise<string>;
 }
 
-/** Creates a mailbox, in a new workspace unless one is given. */
+/** Creates a mailbox, in a new organization unless one is given. */
 export async function createMailbox(
   node: TestNode,
   fields: Record<string, unknown> = {},

@@ -3,9 +3,9 @@ import { sendItems } from "./items.ts";
 import { answerOk, type Receiver } from "./receiver.ts";
 import type { Answer, TestNode } from "./testNode.ts";
 import { until } from "./until.ts";
-import type { NewTarget, Workspace } from "./workspace.ts";
+import type { NewTarget, Organization } from "./organization.ts";
 
-/** Replays of many events in a workspace. */
+/** Replays of many events in an organization. */
 export interface ReplayJobs {
   start(filter: object, more?: object): Promise<Answer>;
   /** Starts a replay that must be accepted, and returns its id. */
@@ -23,7 +23,7 @@ export interface ReplayJobs {
 /** The counts of skipped events by reason, all 0. */
 export const noneSkipped = { still_waiting: 0, target_deleted: 0, mailbox_disabled: 0, expired: 0 };
 
-export function replayJobs(own: Workspace, node: TestNode, receiver: Receiver): ReplayJobs {
+export function replayJobs(own: Organization, node: TestNode, receiver: Receiver): ReplayJobs {
   const jobs: ReplayJobs = {
     start: (filter, more = {}) =>
       own.call("POST", "/api/v1/replays", { filter, rate_per_second: 1000, ...more }),

@@ -4,11 +4,15 @@ import { isSignedWith, type Receiver } from "./receiver.ts";
 import type { ServiceProcess } from "./serviceProcess.ts";
 import { bodyOf, signUp } from "./testNode.ts";
 import { until } from "./until.ts";
-import { workspaceOf } from "./workspace.ts";
+import { organizationOf } from "./organization.ts";
 
 /** Sends an item to a webhook, one to a mailbox and one to all targets of a customer, and replays one. */
 export async function takesAndGives(service: ServiceProcess, receiver: Receiver): Promise<void> {
-  const { call, newTarget, send, settled, account } = workspaceOf(service, await signUp(service), receiver);
+  const { call, newTarget, send, settled, account } = organizationOf(
+    service,
+    await signUp(service),
+    receiver,
+  );
   const webhook = await newTarget();
   const delivered = await send(webhook.id, { hello: "webhook" });
   const [arrived] = await receiver.arrivals(1, { path: webhook.path });

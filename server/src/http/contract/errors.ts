@@ -42,7 +42,7 @@ export const errorCodes = {
   being_sent: "a node is sending the event now",
   message_claimed: "a consumer has claimed the message",
   task_begun: "the agent may have received the item: cancel its task instead",
-  too_many_replays: "the workspace's limit of running replays is reached",
+  too_many_replays: "the organization's limit of running replays is reached",
   replay_ended: "the replay is done",
   origin_unconfirmed: "a bearer token would be sent to another origin, which needs confirm_origin",
   credential_unmet: "the agent's card requires a credential that the target does not have",
@@ -58,12 +58,12 @@ export const errorCodes = {
   revealing_is_off: "the organization does not allow its admins to reveal signing secrets",
   scope_refused: "the credential is limited, and its scope does not include this request",
   signup_closed: "signup is not open to everybody",
-  too_many_at_once: "the workspace's limit of concurrent requests of this kind is reached",
+  too_many_at_once: "the organization's limit of concurrent requests of this kind is reached",
   too_many_targets: "the publication would reach more targets than one request may",
   target_deleted: "the target of the event was deleted",
   uid_taken: "another target of the organization already has this uid",
   own_key: "an API key cannot delete itself",
-  last_key: "the workspace would have no API key left",
+  last_key: "the organization would have no API key left",
   last_admin: "the organization would have no admin left",
   portal_link_gone: "the link to the portal is unknown, was used, or has expired",
   invitation_gone: "the invitation is unknown, was used or revoked, or has expired",
@@ -71,8 +71,8 @@ export const errorCodes = {
   reset_gone: "the link to reset a password is unknown, was used or replaced, or has expired",
   mail_disabled: "the service sends no mail",
   billing_disabled: "the service runs without live billing",
-  workspace_exempt: "the workspace is not billed",
-  subscription_exists: "the workspace already has a subscription",
+  workspace_exempt: "the organization is not billed",
+  subscription_exists: "the organization already has a subscription",
   workspace_suspended: "an invoice has to be paid first",
   workspace_pending: "payment has to be set up first",
   outcome_unknown: "the database was lost, or did not answer in time: the request may have been carried out",
@@ -182,16 +182,16 @@ function nameOf(outcome: Named<string>): string {
   return "kind" in outcome ? outcome.kind : outcome.outcome;
 }
 
-/** 402 for actions that a workspace cannot take while an invoice is unpaid. */
-export function workspaceSuspended(): ApiError {
+/** 402 for actions that an organization cannot take while an invoice is unpaid. */
+export function organizationSuspended(): ApiError {
   return new ApiError(
     402,
-    "the workspace is suspended: pay the open invoice to activate it again",
+    "the organization is suspended: pay the open invoice to activate it again",
     "workspace_suspended",
   );
 }
 
-/** 403 for actions that a workspace cannot take before its payment is set up. */
-export function workspacePending(): ApiError {
-  return new ApiError(403, "the workspace is pending: set up payment to activate it", "workspace_pending");
+/** 403 for actions that an organization cannot take before its payment is set up. */
+export function organizationPending(): ApiError {
+  return new ApiError(403, "the organization is pending: set up payment to activate it", "workspace_pending");
 }

@@ -13,7 +13,7 @@ export const tags = [
   { name: "Account", description: "Signup, login and sessions" },
   {
     name: "API keys",
-    description: "Up to five per workspace, unless the operator configured another number",
+    description: "Up to five per organization, unless the operator configured another number",
   },
   { name: "Customers", description: "Customers of an organization, by the organization's own ids" },
   { name: "Event types", description: "The catalogue of event types that an organization sends" },
@@ -27,7 +27,7 @@ export const tags = [
   { name: "Erasure", description: "Erasing payloads and answers of items" },
   { name: "Notifications", description: "Operational events about targets and items" },
   { name: "Statistics", description: "Statistics over time" },
-  { name: "Organization", description: "The workspace" },
+  { name: "Organization", description: "The organization's name, slug and settings" },
   { name: "Members", description: "Members, invitations and the audit log" },
   { name: "Billing", description: "Usage and payment" },
   { name: "Operation", description: "For operators of the service" },

@@ -20,7 +20,7 @@ export type Stored = { ok: true; target: StoredTarget } | Refused;
 
 /** Bounds lists, which need not be paged, and the claim, which goes round all waiting targets. */
 const maxTargetsPerOrganization = 10_000;
-export const tooManyTargets = `a workspace has at most ${maxTargetsPerOrganization} targets: delete one first`;
+export const tooManyTargets = `an organization has at most ${maxTargetsPerOrganization} targets: delete one first`;
 
 /** Steps of a kind's creation, within the transaction that stores the target. */
 export interface CreationSteps {

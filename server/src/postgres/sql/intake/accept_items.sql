@@ -1,5 +1,5 @@
 -- Accepts a batch of items from many requests in one transaction, and authorizes each: the key, the organization's billing
--- state and the target are read here, so that a deleted key, a suspended workspace or a disabled mailbox stops the very next
+-- state and the target are read here, so that a deleted key, a suspended organization or a disabled mailbox stops the very next
 -- item on every node. A disabled webhook or agent holds its items.
 --
 -- Pairs: each distinct (API key, target) of the batch. Items name their pair by its 1-based number.

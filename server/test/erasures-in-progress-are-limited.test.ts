@@ -5,7 +5,7 @@ import { signUp } from "./support/testNode.ts";
 /** A node that only serves requests: no erasure ends. */
 const it = nodeTest({ POSTRIDER_ROLES: "api" });
 
-it("a workspace may have exactly 100 erasures under way, also with simultaneous requests", async ({
+it("an organization may have exactly 100 erasures in progress, also with simultaneous requests", async ({
   node,
 }) => {
   const { api_key: key } = await signUp(node);

@@ -5,7 +5,7 @@ import { until } from "./until.ts";
 type Service = Pick<TestNode, "call">;
 
 /** Requests with an account's key, and readers of their results. */
-export interface Workspace {
+export interface Organization {
   account: Account;
   call: (
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
@@ -31,8 +31,8 @@ export interface NewTarget extends WebhookTarget {
 
 let targets = 0;
 
-/** An account's workspace, accessed through `service`; its targets are at the receiver. */
-export function workspaceOf(service: Service, account: Account, receiver: { url: string }): Workspace {
+/** An account's organization, accessed through `service`; its targets are at the receiver. */
+export function organizationOf(service: Service, account: Account, receiver: { url: string }): Organization {
   const { api_key: key } = account;
   return {
     account,
