@@ -38,7 +38,7 @@ function retrying(event: ItemEvent, attempts: readonly Attempt[], nowMs: number)
   const next = `Attempt ${attempts.length + 1} of ${event.max_retries + 1}`;
   const reason = after(attempts.at(-1));
   if (event.held) return `${next} is held: its target is disabled. Enabling the target sends it.`;
-  if (event.next_attempt_at === null) return `${next} is under way, ${reason}.`;
+  if (event.next_attempt_at === null) return `${next} is in progress, ${reason}.`;
   const seconds = event.next_attempt_at - nowMs / 1000;
   return seconds <= 0 ? `${next} is due now, ${reason}.` : `${next} in ${duration(seconds)}, ${reason}.`;
 }

@@ -14,7 +14,7 @@ export const replayRefusals = {
 function stillWaiting({ status, dueAtMs }: Extract<ReplayOutcome, { outcome: "still_waiting" }>): ApiError {
   const next =
     dueAtMs === null
-      ? "a delivery is under way, or its target is disabled"
+      ? "a delivery is in progress, or its target is disabled"
       : `its next attempt is due at ${new Date(dueAtMs).toISOString()}`;
   const code = status === "QUEUED" ? "still_queued" : "still_retrying";
   return new ApiError(409, `the event is still ${status}: ${next}`, code);

@@ -68,7 +68,7 @@ const listRoute = route("listEvents", "GET /api/v1/events", {
     "Returns one page, without a total count. An id that is not a target of the organization matches no events.",
   query: EventQuery,
   response: { 200: Type.Object({ events: Type.Array(EventSummary) }) },
-  errors: { 429: "The organization has too many lists with such filters under way" },
+  errors: { 429: "The organization has too many lists with such filters in progress" },
   examples: examples.listEvents,
   async handle(call, deps) {
     const { caller, query } = call;

@@ -34,7 +34,7 @@ const listRoute = route("listMessages", "GET /api/v1/mailboxes/:mailbox_id/messa
     ),
   }),
   response: { 200: Type.Object({ messages: Type.Array(ListedMessage) }) },
-  errors: { 429: "The organization has too many such lists under way" },
+  errors: { 429: "The organization has too many such lists in progress" },
   async handle(call, deps) {
     const { caller, params, query } = call;
     const status = readStatus(query.status);

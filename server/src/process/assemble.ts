@@ -170,7 +170,7 @@ function addLoadGauges(registry: Registry, app: FastifyInstance, parts: readonly
   const waiting = (what: "count" | "bytes"): number =>
     parts.reduce((sum, { intake }) => sum + intake.waiting()[what], 0);
   gauge("postrider_http_connections", "Connections of clients.", () => app.connectionLimit.count());
-  gauge("postrider_http_body_bytes", "Bytes of bodies that arrive or whose request is under way.", () =>
+  gauge("postrider_http_body_bytes", "Bytes of bodies that arrive or whose request is in progress.", () =>
     app.bodyRoom.heldBytes(),
   );
   gauge("postrider_intake_waiting_items", "Items that wait for their batch.", () => waiting("count"));

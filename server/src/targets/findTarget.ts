@@ -29,7 +29,7 @@ export async function findTargetThat(
 }
 
 /** The refusal of a long list, for the interface's document. */
-export const longLists = "The organization has too many lists of more than 1,000 targets under way";
+export const longLists = "The organization has too many lists of more than 1,000 targets in progress";
 
 /** The longest page of a list. Up to this number, targets are read without waiting for a turn. */
 const maxFree = 1_000;

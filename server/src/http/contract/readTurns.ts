@@ -154,7 +154,7 @@ function refusal(reply: FastifyReply, kind: ReadKind, quota: number): ApiError {
 }
 
 function notReached(kind: ReadKind): ApiError {
-  return new ApiError(503, "too many large reads are under way: try again", {
+  return new ApiError(503, "too many large reads are in progress: try again", {
     retryAfterSeconds: readLimits[kind].retryAfterSeconds,
   });
 }
