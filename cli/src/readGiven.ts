@@ -38,20 +38,28 @@ export async function readGivenJson(stdin: Session["stdin"], file: string, what:
   } catch (cause) {
     throw new UsageError(`${what} is no JSON: ${(cause as Error).message}`, { cause });
   }
-  const path = pathOfChanged(value, compared.includes(what) ? isInfinite : isImprecise);
-  if (path === undefined) return value;
-  throw new UsageError(`${what}${path} is a number too large to keep: give it as a string`);
+  const infinite = pathOfNumber(value, isInfinite);
+  if (infinite !== undefined) {
+    throw new UsageError(
+      `${what}${infinite} is a number beyond 1.79e308, which cannot be stored: give it as a string`,
+    );
+  }
+  const rounded = compared.includes(what) ? undefined : pathOfNumber(value, isImprecise);
+  if (rounded === undefined) return value;
+  throw new UsageError(
+    `${what}${rounded} is a whole number beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded: give it as a string`,
+  );
 }
 
 /** Names of values whose numbers the service only compares as doubles, so that rounding does no harm. */
 const compared = ["the filter", "the sample", "the schema"];
 
-/** The path of the first number that parsing has changed, such as `.a.0`. */
-function pathOfChanged(value: unknown, isChanged: (value: number) => boolean, path = ""): string | undefined {
-  if (typeof value === "number") return isChanged(value) ? path : undefined;
+/** The path, such as `.a.0`, of the first number for which `isWanted` is true. */
+function pathOfNumber(value: unknown, isWanted: (value: number) => boolean, path = ""): string | undefined {
+  if (typeof value === "number") return isWanted(value) ? path : undefined;
   if (typeof value !== "object" || value === null) return undefined;
   for (const [name, member] of Object.entries(value)) {
-    const found = pathOfChanged(member, isChanged, `${path}.${name}`);
+    const found = pathOfNumber(member, isWanted, `${path}.${name}`);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -64,7 +72,6 @@ function isInfinite(value: number): boolean {
 
 /** Whether parsing may have rounded a number: beyond 2^53, only numbers of up to 15 digits are certain to be exact. */
 function isImprecise(value: number): boolean {
-  if (isInfinite(value)) return true;
   const digits = value.toExponential().replace(/^-|e.*$|\./g, "");
   return Math.abs(value) > Number.MAX_SAFE_INTEGER && digits.length > 15;
 }

@@ -58,7 +58,7 @@ describe("replays of many events", () => {
     [{ filter: { status: "UNREAD" } }, "filter.status must be one of"],
     [{ filter: { target: "x" } }, "is not a field of a replay filter: the fields are target_id"],
     [{ filter: { target_ids: "x" } }, "did you mean target_id?"],
-    [{ filter: { target_id: "x" } }, "filter.target_id does not have the required form"],
+    [{ filter: { target_id: "x" } }, "filter.target_id must be 32 lower-case hexadecimal characters"],
     [{ filter: {}, rate_per_second: 0 }, "rate_per_second must be at least 1"],
     [{ filter: {}, rate_per_second: 1001 }, "rate_per_second must be at most 1000"],
     [{ filter: {}, rate_per_second: 1.5 }, "rate_per_second must be an integer"],

@@ -170,7 +170,10 @@ describe("a test send is refused", () => {
     });
     expect([answer.statusCode, answer.json()]).toEqual([
       400,
-      { error: "payload.order.0.id is a number too large to keep: give it as a string" },
+      {
+        error:
+          "payload.order.0.id is a whole number beyond 9007199254740991, which would be rounded: give it as a string",
+      },
     ]);
     expect((await send(id, { payload: { id: 9007199254740992, large: 1e300 } })).status).toBe(200);
   });

@@ -13,7 +13,11 @@ export type Numbers = "kept" | "compared";
 export function numberProblem(text: string, numbers: Numbers): string | undefined {
   const node = text.trim() === "" ? undefined : parseLossless(text);
   const found = node && changedNumber(node, numbers);
-  return found && `${found} is a number too large to keep: write it as a string, "${found}"`;
+  if (found === undefined) return undefined;
+  const limit = Number.isFinite(Number(found))
+    ? `is a whole number beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded`
+    : "is a number beyond 1.79e308, which cannot be stored";
+  return `${found} ${limit}: write it as a string, "${found}"`;
 }
 
 function changedNumber(node: JsonNode, numbers: Numbers): string | undefined {

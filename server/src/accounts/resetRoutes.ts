@@ -4,6 +4,7 @@ import type { Config } from "../config/config.ts";
 import { anyone } from "../http/contract/access.ts";
 import { ApiError, orInvalid, orRefused, tooManySigningIn } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { PasswordDeps } from "./changePassword.ts";
 import { readEmail } from "./emailAddress.ts";
@@ -61,7 +62,7 @@ const confirmRoute = route("confirmPasswordReset", "POST /api/v1/auth/password-r
   description:
     "Ends all sessions of the user and starts none: log in with the new password. API keys stay valid. Rate limited per client address, as logins are.",
   body: Type.Object({
-    token: Type.String({ pattern: "^rst_[0-9a-f]{64}$" }),
+    token: textOf("resetToken"),
     password: Type.String(Password),
   }),
   response: { 200: Type.Object({ ok: Type.Literal(true) }) },

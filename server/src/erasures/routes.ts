@@ -6,6 +6,7 @@ import { ApiError, found, idOf } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { fieldsOf, pageBefore } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { eraseOne } from "./eraseEvent.ts";
 import {
@@ -47,7 +48,7 @@ const createRoute = route("createErasure", "POST /api/v1/erasures", {
   summary: "Erase the payloads and the recorded responses of all events with a correlation id",
   description:
     "Erases the events that were accepted before the request. The erasure runs in the background, continues after a restart, and reports its progress.",
-  body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
+  body: Type.Object({ correlation_id: textOf("correlationId") }),
   response: { 202: Erasure },
   errors: { 409: "The organization has too many erasures in progress" },
   examples: examples.createErasure,

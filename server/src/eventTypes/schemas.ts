@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
 import { described, Id, oneOf, pageByName, Timestamp } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 
 /** The most bytes of a schema, and of an example, as JSON. */
 export const maxJsonBytes = 65_536;
@@ -55,7 +56,7 @@ export const EventTypeInput = Type.Object(
   { title: "EventTypeInput" },
 );
 
-const NameText = Type.String({ pattern: "^[ -~]{1,256}$" });
+const NameText = textOf("eventType");
 
 export const EventTypeQuery = Type.Object({
   ...pageByName(NameText, ["name", "type"]),

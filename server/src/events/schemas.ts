@@ -11,6 +11,7 @@ import {
   optionalBody,
   Timestamp,
 } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import { eventStatuses } from "../items/eventStatuses.ts";
 import { targetKinds } from "../postgres/kinds.ts";
 import { Uid } from "../targets/record/names.ts";
@@ -109,7 +110,7 @@ export const DeliveryAttempt = Type.Object(
   { title: "DeliveryAttempt" },
 );
 
-export const EventId = Type.String({ pattern: "^[0-9a-f]{32}$" });
+export const EventId = textOf("id");
 
 export const EventQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
@@ -136,13 +137,10 @@ export const EventQuery = Type.Object({
   target_id: Type.Optional(Type.String({ description: "The same as endpoint_id" })),
   customer_uid: Type.Optional(described(Uid, "Only events of targets of this customer")),
   status: Type.Optional(Status),
-  event_type: Type.Optional(
-    Type.String({ pattern: "^[ -~]{1,256}$", description: "Only events of this type" }),
-  ),
-  correlation_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" })),
+  event_type: Type.Optional(textOf("eventType", { description: "Only events of this type" })),
+  correlation_id: Type.Optional(textOf("correlationId")),
   handoff_state: Type.Optional(
-    Type.String({
-      pattern: "^[A-Z][A-Z0-9_]{0,63}$",
+    textOf("handoffState", {
       description:
         "Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED",
     }),

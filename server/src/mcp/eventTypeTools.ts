@@ -3,10 +3,10 @@ import { maxPayloadBytes, partOf } from "./payloadPart.ts";
 import { EventTypeName, Moment, Notice, notice, PayloadPart } from "./schemas.ts";
 import { call, changes, defineTool, read, reads, type Tool } from "./tool.ts";
 import { fieldsOf, nullable } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 
-/** A name that becomes a path segment: `.` and `..` would name another path. */
-const TypeName = Type.String({
-  pattern: "^(?!\\.\\.?$)[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$",
+/** A name that becomes a path segment. */
+const TypeName = textOf("pathEventType", {
   description: "The event_type of an item, such as order.created",
 });
 

@@ -4,6 +4,7 @@ import { handOver, itemFields } from "./itemTools.ts";
 import { Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
 import { changes, defineTool, read, reads, type Tool } from "./tool.ts";
 import { fieldsOf, nullable } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 
 /** The most items that one answer names. */
 const mostItemsShown = 100;
@@ -17,11 +18,7 @@ const publish = defineTool(
     annotations: changes("Publish to all targets", { openWorldHint: true }),
     input: {
       customer_uid: Type.Optional(
-        Type.String({
-          // The uid becomes a path segment: "." and ".." would name another path.
-          pattern: "^(?!\\.\\.?$)[A-Za-z0-9._:-]{1,128}$",
-          description: "The organization's own id for the customer",
-        }),
+        textOf("pathUid", { description: "The organization's own id for the customer" }),
       ),
       ...itemFields,
       idempotency_key: Type.Optional(

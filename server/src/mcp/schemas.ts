@@ -1,15 +1,16 @@
 import { Type } from "typebox";
 import { nullable, oneOf } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import { eventStatuses, replayableStatuses } from "../items/eventStatuses.ts";
 
 /** Common schemas of tools. */
-export const Id = (description: string) => Type.String({ pattern: "^[0-9a-f]{32}$", description });
+export const Id = (description: string) => textOf("id", { description });
 
 /** A text that becomes the value of a header. */
-export const Name = (description: string) => Type.String({ pattern: "^[ -~]{1,255}$", description });
+export const Name = (description: string) => textOf("headerText", { description });
 
 /** The event type of an item or of the catalogue. */
-export const EventTypeName = (description: string) => Type.String({ pattern: "^[ -~]{1,256}$", description });
+export const EventTypeName = (description: string) => textOf("eventType", { description });
 
 export const Text = nullable(Type.String());
 export const Moment = Type.Integer({ description: "Unix seconds" });

@@ -1,7 +1,15 @@
 import { type Static, type TObject, type TProperties, Type } from "typebox";
 import { Compile } from "typebox/compile";
+import type { TLocalizedValidationError } from "typebox/error";
 import type { CallInterface, InterfaceCall } from "./interfaceCall.ts";
-import { isInfinite, pathOfNumber, significantDigits } from "../http/contract/json.ts";
+import {
+  infiniteFault,
+  isInfinite,
+  pathOfNumber,
+  roundedFault,
+  significantDigits,
+} from "../http/contract/json.ts";
+import { ruleOf } from "../http/contract/textForms.ts";
 import { closed } from "./schemas.ts";
 
 /** The protocol's hints about a tool's effects. A client may use them to ask its user for permission. */
@@ -70,11 +78,10 @@ export function defineTool<Input extends TProperties, Output extends TProperties
   };
 }
 
-function wordsFor(
-  { keyword, instancePath, message }: { keyword: string; instancePath: string; message: string },
-  known: readonly string[],
-): string {
+function wordsFor(fault: TLocalizedValidationError, known: readonly string[]): string {
+  const { keyword, instancePath, message } = fault;
   const path = instancePath.slice(1);
+  if (keyword === "pattern") return `${path}: ${ruleOf(fault.params.pattern) ?? message}`;
   // The keyword "boolean" means a schema `false`: the field is not allowed.
   if (keyword !== "boolean") return `${path || "arguments"}: ${message}`;
   const isNested = path.includes("/");
@@ -88,9 +95,10 @@ function wordsFor(
  */
 function refuseChanged(given: object): void {
   const { payload, message } = given as { payload?: unknown; message?: unknown };
-  const path = pathOfNumber(given, isInfinite) ?? pathOfNumber({ payload, message }, isImprecise);
-  if (path !== undefined)
-    throw new ArgumentError(`${path.slice(1)} is a number too large to keep: give it as a string`);
+  const infinite = pathOfNumber(given, isInfinite);
+  if (infinite !== undefined) throw new ArgumentError(infiniteFault(infinite));
+  const rounded = pathOfNumber({ payload, message }, isImprecise);
+  if (rounded !== undefined) throw new ArgumentError(roundedFault(rounded));
 }
 
 function isImprecise(value: number): boolean {

@@ -20,7 +20,7 @@ import { replayTools } from "./replayTools.ts";
 import { targetTools } from "./targetTools.ts";
 
 /** The tools for agents, the same over both transports. No tool takes a URL or shows a secret. */
-const tools: readonly Tool[] = [
+export const tools: readonly Tool[] = [
   ...targetTools,
   ...eventTypeTools,
   ...itemTools,

@@ -17,6 +17,7 @@ import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { removal, routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import type { PasswordDeps } from "../accounts/changePassword.ts";
 import { acceptInvitation } from "./acceptInvitation.ts";
 import {
@@ -113,7 +114,7 @@ const acceptRoute = route("acceptInvitation", "POST /api/v1/invitations/accept",
   description:
     "Creates a user of the organization, and starts a session. A user belongs to one organization: if the address already has an account, the response has only `message`, as at signup, and the invitation stays open. Rate limited per client address, as logins are.",
   body: Type.Object({
-    token: Type.String({ pattern: "^inv_[0-9a-f]{64}$" }),
+    token: textOf("invitationToken"),
     email: Type.Optional(
       Type.String({
         maxLength: maxEmailCharacters,

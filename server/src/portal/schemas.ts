@@ -1,6 +1,7 @@
 import { type Static, Type } from "typebox";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { Id, nullable, NullableString, Timestamp } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 
 export const PortalLink = Type.Object(
   {
@@ -22,10 +23,7 @@ export const EndedPortalSessions = Type.Object(
 );
 
 export const PortalCode = Type.Object({
-  code: Type.String({
-    pattern: "^plc_[0-9a-f]{64}$",
-    description: "The code in the fragment of the portal link",
-  }),
+  code: textOf("portalCode", { description: "The code in the fragment of the portal link" }),
 });
 
 export const PortalSession = Type.Object(

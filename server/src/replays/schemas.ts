@@ -9,6 +9,7 @@ import {
   pageBefore,
   Timestamp,
 } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import { replayableStatuses } from "../items/eventStatuses.ts";
 import { EventId, webhookIdField } from "../events/schemas.ts";
 
@@ -19,8 +20,8 @@ export const ReplayFilter = Type.Object(
   {
     target_id: Type.Optional(EventId),
     status: Type.Optional(oneOf(replayableStatuses)),
-    event_type: Type.Optional(Type.String({ pattern: "^[ -~]{1,256}$" })),
-    correlation_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" })),
+    event_type: Type.Optional(textOf("eventType")),
+    correlation_id: Type.Optional(textOf("correlationId")),
     created_after: Type.Optional(described(Moment, "Accepted at or after this, in Unix seconds")),
     created_before: Type.Optional(described(Moment, "Accepted before this, in Unix seconds")),
   },

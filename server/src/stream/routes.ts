@@ -5,6 +5,7 @@ import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import type { StreamHub } from "./hub.ts";
 
 const route = routesOf<StreamRouteDeps>("Events");
@@ -42,9 +43,8 @@ export const streamRoute = route("openStream", "GET /api/v1/stream", {
   }),
   headers: Type.Object({
     "last-event-id": Type.Optional(
-      Type.String({
+      textOf("streamId", {
         description: "The last id that the client received; the stream resumes after it",
-        pattern: "^[0-9]{1,15}-[0-9a-f]{8}$",
       }),
     ),
   }),

@@ -1,6 +1,7 @@
 import { type Static, type TProperties, Type } from "typebox";
 import { FilterField } from "../filters/schemas.ts";
 import { described, Id, nullable, oneOf, Timestamp } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import { targetKinds } from "../postgres/kinds.ts";
 import { fieldsOf, kindNames } from "./kinds.ts";
 import { allOptional, commonFields, createdEnabled, HeldItems, Name, nameFields } from "./record/fields.ts";
@@ -118,8 +119,7 @@ export const TargetQuery = Type.Object({
   ),
   after: Type.Optional(described(Id, "The id of the last target of the previous page")),
   customer_uid: Type.Optional(
-    Type.String({
-      pattern: "^[A-Za-z0-9._:-]{0,128}$",
+    textOf("uidOrEmpty", {
       description: "Only targets of this customer; an empty value lists targets without a customer",
     }),
   ),

@@ -12,6 +12,7 @@ import type pg from "pg";
 import { countOrRefuse } from "../http/contract/countOrRefuse.ts";
 import { Type } from "typebox";
 import { nullable } from "../http/contract/schemas.ts";
+import { textOf } from "../http/contract/textForms.ts";
 import type { Config } from "../config/config.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { Outbound } from "../outbound/outbound.ts";
@@ -38,8 +39,7 @@ const TestItem = nullable(
   Type.Object(
     {
       event_type: Type.Optional(
-        Type.String({
-          pattern: "^[ -~]{1,256}$",
+        textOf("eventType", {
           description: "Value of `x-event-type`; default `postrider.test`",
         }),
       ),
@@ -51,8 +51,7 @@ const TestItem = nullable(
 
 const TestResult = Type.Object(
   {
-    event_id: Type.String({
-      pattern: "^[0-9a-f]{32}$",
+    event_id: textOf("id", {
       description: "The delivery's `webhook-id`; there is no event with this id",
     }),
     is_test: Type.Literal(true),

@@ -62,18 +62,15 @@ const maxDepth = 64;
  * Parses the body of a request whose values are stored; undefined for an empty one.
  * @param keptField a field of this route, in addition to `keptFields`, in which numbers must not change.
  * @throws {ApiError} 400 for invalid JSON, for text that PostgreSQL cannot store, and for numbers that would change, see
- * {@link pathOfChanged}.
+ * {@link changedNumber}.
  */
 export function parseStorable(body: Buffer, keptField?: string): unknown {
   if (body.length === 0) return undefined;
   const value = parseJson(body);
   if (isStorable(value, 0)) return value;
-  const path = pathOfChanged(value, body.toString("utf8"), keptField);
-  if (path === undefined) return value;
-  throw new ApiError(
-    400,
-    `${path.slice(1) || "the body"} is a number too large to keep: give it as a string`,
-  );
+  const fault = changedNumber(value, body.toString("utf8"), keptField);
+  if (fault === undefined) return value;
+  throw new ApiError(400, fault);
 }
 
 /**
@@ -109,19 +106,31 @@ function isStorable(value: unknown, depth: number): boolean {
 const keptFields = ["metadata", "example"];
 
 /**
- * The path of the first number that would change, such as `.a.0` in `{"a":[1e400]}`; undefined for none. JSON.parse reads 1e400
- * as Infinity, which JSON.stringify would write as null. It also rounds integers beyond 2^53, which matters only in some fields.
+ * Why the first number that would change is refused; undefined for none. JSON.parse reads 1e400 as Infinity, which
+ * JSON.stringify would write as null. It also rounds integers beyond 2^53, which matters only in some fields.
  */
-function pathOfChanged(value: unknown, text: string, keptField?: string): string | undefined {
+function changedNumber(value: unknown, text: string, keptField?: string): string | undefined {
   const infinite = pathOfNumber(value, isInfinite);
-  if (infinite !== undefined || !isJsonObject(value)) return infinite;
+  if (infinite !== undefined) return infiniteFault(infinite);
+  if (!isJsonObject(value)) return undefined;
   const marked = sourceParse(text, (_, member, { source }) =>
     typeof member === "number" && isRounded(source, member) ? Number.POSITIVE_INFINITY : member,
   ) as JsonObject;
   const kept = [...keptFields, ...(keptField === undefined ? [] : [keptField])].filter((name) =>
     Object.hasOwn(marked, name),
   );
-  return pathOfNumber(Object.fromEntries(kept.map((name) => [name, marked[name]])), isInfinite);
+  const rounded = pathOfNumber(Object.fromEntries(kept.map((name) => [name, marked[name]])), isInfinite);
+  return rounded === undefined ? undefined : roundedFault(rounded);
+}
+
+/** The message for a number that is read as infinite. @param path such as `.a.0` in `{"a":[1e400]}`. */
+export function infiniteFault(path: string): string {
+  return `${path.slice(1) || "the body"} is a number beyond 1.79e308, which cannot be stored: give it as a string`;
+}
+
+/** The message for a whole number that a double cannot hold exactly. @param path such as `.a.0`. */
+export function roundedFault(path: string): string {
+  return `${path.slice(1)} is a whole number beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded: give it as a string`;
 }
 
 /** JSON.parse with source text access (ECMAScript 2026), which TypeScript does not know yet. */
@@ -148,7 +157,7 @@ function withoutZeros(digits: string): string {
   return digits.replace(/0+$/, "");
 }
 
-/** The path of the first number for which `isWanted` is true. Not part of {@link isStorable}, because paths cost memory. */
+/** The path, such as `.a.0`, of the first number for which `isWanted` is true. Not part of {@link isStorable}, because paths cost memory. */
 export function pathOfNumber(
   value: unknown,
   isWanted: (value: number) => boolean,

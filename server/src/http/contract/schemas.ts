@@ -1,7 +1,8 @@
 import { type Static, type TObject, type TSchema, type TString, Type } from "typebox";
+import { textOf } from "./textForms.ts";
 
 /** 32 lower-case hex characters. Parameters of paths may be any text, because an unknown id is a 404 and not a 400. */
-export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] });
+export const Id = textOf("id", { examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] });
 
 /** Unix seconds. */
 export const Timestamp = Type.Integer({ description: "Unix seconds" });
@@ -45,7 +46,7 @@ export const Deleted = Type.Object({ deleted: Type.Literal(true) }, { title: "De
 
 /** An id as a keyset pagination cursor. A malformed id is a 400, unlike in a path: it would look like the end of the list. */
 export function pageCursor(description: string): TString {
-  return Type.String({ pattern: "^[0-9a-f]{32}$", description });
+  return textOf("id", { description });
 }
 
 /** The query of a list that is paged backwards by id. @param things the noun for the listed objects, in the plural. */

@@ -1,5 +1,5 @@
 import type { FastifyError } from "fastify";
-import { isPlainTextPattern, plainTextRule } from "./plainText.ts";
+import { ruleOf } from "./textForms.ts";
 
 /**
  * One sentence for a request that does not match its schema: the field, and its expected value.
@@ -49,8 +49,7 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     case "uniqueItems":
       return `${field} must not have the same element twice`;
     case "pattern":
-      if (isPlainTextPattern(params.pattern)) return `${field} ${plainTextRule}`;
-      return `${field} does not have the required form`;
+      return `${field} ${ruleOf(params.pattern) ?? "has a wrong form"}`;
     case "enum":
       return `${field} must be one of ${params.allowedValues?.join(", ")}`;
     case "const":

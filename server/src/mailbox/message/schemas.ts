@@ -8,6 +8,7 @@ import {
   oneOf,
   Timestamp,
 } from "../../http/contract/schemas.ts";
+import { textOf } from "../../http/contract/textForms.ts";
 import { mailboxStatuses } from "../../items/eventStatuses.ts";
 
 const fields = {
@@ -48,8 +49,7 @@ export const ReadableMessage = Type.Object(
   { title: "Message" },
 );
 
-const ClaimToken = Type.String({
-  pattern: "^[0-9a-f]{32}$",
+const ClaimToken = textOf("id", {
   description: "Fencing token of this claim; a later claim of the message has another one",
 });
 

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { nullable } from "../../http/contract/schemas.ts";
+import { textOf } from "../../http/contract/textForms.ts";
 import type { Creation, Kind, KindChange, TargetDeps } from "../record/kind.ts";
 import {
   deliveryAnswer,
@@ -28,7 +29,7 @@ const agentFields = {
   }),
   auth: Auth,
   result_target_id: nullable(
-    Type.String({ pattern: "^[0-9a-f]{32}$" }),
+    textOf("id"),
     "A mailbox or webhook target that receives each task's result as an item; null for none",
   ),
 };

@@ -1,6 +1,7 @@
 import { type Read, unreadable } from "../../http/contract/errors.ts";
 import { type Static, type TObject, Type } from "typebox";
 import { NullableString, nullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
+import { textOf } from "../../http/contract/textForms.ts";
 import type { Queries } from "../../postgres/tables.ts";
 import type { RefreshedBy, RefreshOutcome } from "../record/kind.ts";
 import type { Refused } from "../record/refusal.ts";
@@ -82,7 +83,7 @@ export type AgentAuth =
 export const Auth = Type.Object({
   type: Type.String({ description: "bearer, api_key or none" }),
   token: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$", description: "With bearer" }),
+    textOf("printableWord", { minLength: 1, maxLength: 4096, description: "With bearer" }),
   ),
   header: Type.Optional(
     Type.String({ minLength: 1, maxLength: 64, description: "With api_key: such as X-API-Key" }),

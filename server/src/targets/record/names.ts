@@ -1,19 +1,16 @@
 import { Type } from "typebox";
 import { sql, type Updateable } from "kysely";
+import { forms, textOf } from "../../http/contract/textForms.ts";
 import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import { invalid, type Refused } from "./refusal.ts";
 
-const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
+const [uidPattern, words] = forms.uid;
 /** The rule for uids, in words. */
-export const uidRule = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
+export const uidRule = words;
 const uid = new RegExp(uidPattern);
 
 /** An organization's own name for a target or a customer, in a body or a query. */
-export const Uid = Type.String({
-  pattern: uidPattern,
-  description: uidRule,
-  examples: ["customer-4711"],
-});
+export const Uid = textOf("uid", { description: uidRule, examples: ["customer-4711"] });
 
 /** Whether the text is a uid that a path can contain. Clients resolve `.` and `..` in a path before they send it. */
 export function isPathUid(text: string): boolean {

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import { described, nullable, Timestamp } from "../../http/contract/schemas.ts";
+import { textOf } from "../../http/contract/textForms.ts";
 import { deliveryAnswer, deliveryFields, discardHeld, Url } from "../record/fields.ts";
 import type { HeadersAnswer, HeadersInput } from "../record/headers.ts";
 
@@ -65,7 +66,7 @@ export type Rotation = Static<typeof RotationFields>;
 export const endpointFields = {
   url: Url,
   event_types: Type.Array(
-    Type.String({ minLength: 1, maxLength: 256, pattern: "^[ -~]*$", description: "Printable ASCII" }),
+    textOf("printable", { minLength: 1, maxLength: 256, description: "Printable ASCII" }),
     {
       maxItems: 100,
       description:
