@@ -135,6 +135,25 @@ describe("a replay of a publication", () => {
   });
 });
 
+it("a publication is not sent to added targets while its correlation id is being erased", async ({
+  own,
+  customer,
+  node,
+}) => {
+  await customer.webhook();
+  const { body } = await customer.publish({ n: 6 }, { "x-correlation-id": "leaving" });
+  await allAre(own, body.id, "DELIVERED");
+  const letGo = await holdRows(node.pool, "events", { id: body.items[0].id });
+  onTestFinished(letGo);
+  const erasure = await own.call("POST", "/api/v1/erasures", { correlation_id: "leaving" });
+  await customer.webhook();
+  const replay = await own.call("POST", `/api/v1/publications/${body.id}/replay`, { to: "added" });
+  expect(replay.status).toBe(410);
+  await letGo();
+  const read = () => own.call("GET", `/api/v1/erasures/${erasure.body.id}`);
+  await until(async () => (await read()).body.status === "DONE");
+});
+
 it("a repeated publication returns the first answer, also after a replay to added targets", async ({
   own,
   customer,

@@ -14,9 +14,10 @@ export const outcomeNames: Record<Outcome, string> = {
 
 export const outcomes = Object.keys(outcomeNames) as Outcome[];
 
-/** The outcome of an item; for a replayed item, the outcome of its latest replay. */
+/** The outcome of an item: delivered if it was delivered itself, otherwise the outcome of its latest replay, if there is one. */
 export function outcomeOf({ status, latest_replay: replay }: PublicationItem): Outcome {
-  return outcomeOfStatus(replay?.status ?? status);
+  const own = outcomeOfStatus(status);
+  return own === "delivered" || replay === null ? own : outcomeOfStatus(replay.status);
 }
 
 function outcomeOfStatus(status: Status): Outcome {

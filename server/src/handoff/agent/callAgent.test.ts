@@ -174,7 +174,7 @@ describe("looking for a task by its message", () => {
   });
 
   it("requests smaller pages when a page is too large", async () => {
-    const padded = { ...other, history: [{ messageId: "x", padding: "p".repeat(600_000) }] };
+    const padded = { ...other, history: [{ messageId: "x", padding: "p".repeat(100_000) }] };
     const sizes: string[] = [];
     answer = (request, response) => {
       const size = new URL(request.url!, "http://a").searchParams.get("pageSize")!;

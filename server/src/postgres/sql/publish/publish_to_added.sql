@@ -1,6 +1,6 @@
 -- Sends a publication to the targets that it would reach now and has not reached yet, as new items, which are billed. The
 -- lock on the publication prevents two calls from reaching a target twice. Codes:
---   a accepted      n the organization has no such publication      e its payload was erased
+--   a accepted      n the organization has no such publication      e its payload was erased, or is being erased
 --   s suspended      p pending      l too large for the target target_ids[1]      m more than p_most_items targets
 --   v it was not matched yet with the filters of some targets, which are in filters: match it, and call again
 create function publish_to_added(
@@ -42,6 +42,19 @@ begin
     return;
   end if;
   if v_publication.size = 0 then
+    code := 'e';
+    return;
+  end if;
+  -- An erasure by correlation id erases ids up to its creation and 10 s more (clockAllowanceMs in erasures/chores.ts). A later
+  -- copy of an older publication would keep the payload.
+  if exists (
+    select
+    from erasures x
+    where x.org_id = p_org
+      and x.status = 'RUNNING'
+      and x.correlation_id = v_publication.correlation_id
+      and p_publication < first_id_at(x.created_at + 10000)
+  ) then
     code := 'e';
     return;
   end if;
