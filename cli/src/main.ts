@@ -41,7 +41,7 @@ export async function main(args: readonly string[], around: Surroundings): Promi
 }
 
 const keyInArguments =
-  "an API key does not belong among the arguments, which other users of this machine can read: set POSTRIDER_KEY, or give it with --key-stdin";
+  "do not pass an API key as an argument, because other users of this machine can read it: set POSTRIDER_KEY, or use --key-stdin";
 
 /** Finds the command that the arguments name. `help target` is read as `target --help`. */
 function read(args: readonly string[]): { found: Found; isHelp: boolean } {
@@ -63,10 +63,12 @@ function whatIsMissing({ command, path, args }: Found): string {
     return `options come after the command: ${["postrider", ...path, "<command>", word].join(" ")}`;
   if (word !== undefined) {
     const names =
-      path.length === 0 ? "" : `; ${name} has ${command.commands!.map((one) => one.name).join(", ")}`;
+      path.length === 0
+        ? ""
+        : `; commands of ${name}: ${command.commands!.map((one) => one.name).join(", ")}`;
     return `there is no command "${[...path, word].join(" ")}"${names}`;
   }
-  return `say what to do: ${command.commands!.map((one) => `${name} ${one.name}`).join(", ")}`;
+  return `a subcommand is missing: ${command.commands!.map((one) => `${name} ${one.name}`).join(", ")}`;
 }
 
 function hintFor(command: Command, path: readonly string[]): string {
@@ -99,5 +101,5 @@ function sentenceOf(error: unknown): string {
   if (!(error instanceof PostriderError) || error.status !== 0) return error.message;
   const isLate = (error.cause as Error | undefined)?.name === "TimeoutError";
   const reason = isLate ? "" : reasonOf(error.cause);
-  return `${error.message}${reason === "" ? "" : ` (${reason})`}: is it running, and is the address right? postrider doctor tells more`;
+  return `${error.message}${reason === "" ? "" : ` (${reason})`}: check that the service runs and that the address is right; postrider doctor shows details`;
 }

@@ -36,7 +36,7 @@ export async function readGivenJson(stdin: Session["stdin"], file: string, what:
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
   } catch (cause) {
-    throw new UsageError(`${what} is no JSON: ${(cause as Error).message}`, { cause });
+    throw new UsageError(`${what} is not valid JSON: ${(cause as Error).message}`, { cause });
   }
   const infinite = pathOfNumber(value, isInfinite);
   if (infinite !== undefined) {

@@ -23,7 +23,7 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
       reason: { type: "string", value: "TEXT", help: "reason of a change of the state, for the record" },
     },
   },
-  { name: "reset-password", words: "<email>", summary: "give a user a new password, as an operator" },
+  { name: "reset-password", words: "<email>", summary: "set a new password for a user, as an operator" },
   {
     name: "backup",
     words: "<file>",
@@ -77,7 +77,7 @@ function refuse(name: string): () => Promise<void> {
   return () =>
     Promise.reject(
       new CommandError(
-        `"${name}" belongs to the service, which this package does not bring: npx postrider ${name}`,
+        `"${name}" is a command of the service, which this package does not contain: run npx postrider ${name}`,
         exitCodes.usage,
       ),
     );

@@ -26,7 +26,7 @@ describe("exit codes", () => {
     ["an unknown target", ["send", "nowhere", "-"], {}, 4, /there is no target "nowhere"/],
     ["an unknown item", ["item", "get", "0".repeat(32)], {}, 4, /not found/],
     ["a file that is not there", ["send", "orders", "/nowhere/at-all"], {}, 4, /cannot read/],
-    ["a conflict", ["mailbox", "stats", "orders"], {}, 5, /no mailbox/],
+    ["a conflict", ["mailbox", "stats", "orders"], {}, 5, /not a mailbox/],
     ["a wrong value", ["target", "create", "webhook", "--name", "x", "--url", "nonsense"], {}, 2, /url/i],
     [
       "a service that is away",
@@ -45,7 +45,7 @@ describe("exit codes", () => {
   });
 
   it.for<[string[], RegExp]>([
-    [["target"], /say what to do: target list/],
+    [["target"], /a subcommand is missing: target list/],
     [["target", "sell"], /there is no command "target sell"/],
     [["sell"], /there is no command "sell"/],
     [["target", "list", "--colour"], /--colour/],
@@ -53,9 +53,9 @@ describe("exit codes", () => {
     [["target", "list", "more"], /unexpected argument "more"/],
     [["item", "list", "--status", "LOST"], /--status must be one of QUEUED/],
     [["item", "list", "--limit", "0"], /--limit must be a whole number/],
-    [["item", "list", "--since", "yesterday"], /--since must be such as/],
-    [["item", "list", "--since", "2026-02-30"], /--since must be such as/],
-    [["stats", "--until", "2026-04-31T10:00:00Z"], /--until must be such as/],
+    [["item", "list", "--since", "yesterday"], /--since must be a time such as/],
+    [["item", "list", "--since", "2026-02-30"], /--since must be a time such as/],
+    [["stats", "--until", "2026-04-31T10:00:00Z"], /--until must be a time such as/],
     [["replay"], /name items, or give a filter/],
     [["mailbox", "work", "inbox"], /name the command to run/],
     [["listen", "inbox"], /--forward-to is missing/],
@@ -66,7 +66,7 @@ describe("exit codes", () => {
     [["reset-password"], /npx postrider reset-password\n$/],
     [
       ["target", "list", "--server", `http://ak_live_${"0".repeat(64)}`],
-      /does not belong among the arguments/,
+      /do not pass an API key as an argument/,
     ],
   ])("report a wrong command line: %j", async ([args, text], { env }) => {
     const ended = await run(args, { env });
@@ -87,13 +87,13 @@ describe("another service at the address", () => {
       const ended = await run(args, { env: { ...env, POSTRIDER_URL: stranger.url }, input: "{}" });
       expect([ended.code, ended.out]).toEqual([1, ""]);
       expect(ended.err).toMatch(
-        /the answer 200 of http:\S+ (has|is) no .*is this the address of a Postrider/,
+        /the answer 200 of http:\S+ (has no|is not|does not) .*is this the address of a Postrider/,
       );
     }
     const doctor = await run(["doctor"], { env: { ...env, POSTRIDER_URL: stranger.url } });
-    expect([doctor.code, doctor.err]).toEqual([1, "postrider: Postrider does not answer there\n"]);
+    expect([doctor.code, doctor.err]).toEqual([1, "postrider: Postrider does not answer at this address\n"]);
     expect(doctor.out).toMatch(
-      /^wrong  service: http:\S+ answers 200 \{"status":"ok"\}\n +something else than Postrider answers .*\n$/,
+      /^wrong  service: http:\S+ answers 200 \{"status":"ok"\}\n +another service or a proxy answers .*\n$/,
     );
     await stranger.close();
   });
@@ -102,7 +102,7 @@ describe("another service at the address", () => {
     const stranger = await strangerOf((response) => response.writeHead(503).end('{"error":"no database"}'));
     const { code, out, err } = await run(["doctor"], { env: { ...env, POSTRIDER_URL: stranger.url } });
     expect([code, err]).toEqual([1, "postrider: no database\n"]);
-    expect(out).toMatch(/^wrong  service: .*\n +it runs and cannot serve now.*\n/);
+    expect(out).toMatch(/^wrong  service: .*\n +the service runs but is not ready.*\n/);
     expect(out).not.toContain("credential");
     await stranger.close();
   });

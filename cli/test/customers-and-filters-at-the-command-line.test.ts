@@ -64,7 +64,7 @@ describe("a filter", () => {
     const small = await postrider(`filter try - --filter ${file}`, '{"amount": 80}');
     expect(small).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/^differs\npayload\.amount {2}asks for .*, and finds 80\n$/),
+      out: expect.stringMatching(/^differs\npayload\.amount {2}expected .*, found 80\n$/),
     });
     await postrider("target create mailbox --name filtered");
     expect(await postrider("filter try - --target filtered", "{}")).toMatchObject({
@@ -87,7 +87,7 @@ describe("a filter", () => {
     ["no filter", "filter try -", "{}", /--target or --filter/],
     ["two filters", "filter try - --target a --filter b", "{}", /one filter/],
     ["one input for two", "filter try - --filter -", "{}", /only once/],
-    ["a sample that is no JSON", "filter try - --filter /dev/null", "{", /the filter is no JSON/],
+    ["a sample that is no JSON", "filter try - --filter /dev/null", "{", /the filter is not valid JSON/],
     ["nothing to change", "target set filtered", "", /name a field to change/],
   ] as const)("is not tried with %s", async ([, line, input, text], { postrider }) => {
     expect(await postrider(line, input)).toMatchObject({

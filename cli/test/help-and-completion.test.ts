@@ -33,7 +33,7 @@ describe("help", () => {
     ]) {
       expect(await run(words)).toMatchObject({ code: 2, err: expect.stringMatching(/no command ".*sell"/) });
     }
-    expect((await run(["item", "show"])).err).toContain("item has list, get, cancel, erase, tail");
+    expect((await run(["item", "show"])).err).toContain("commands of item: list, get, cancel, erase, tail");
     expect((await run(["--nonsense"])).err).toMatch(/postrider <command> --nonsense/);
   });
 

@@ -69,7 +69,7 @@ describe("an event type", () => {
   });
 
   it.for([
-    ["nonsense", ["put", "a", "--schema", "-"], "{", 2, /the schema is no JSON/],
+    ["nonsense", ["put", "a", "--schema", "-"], "{", 2, /the schema is not valid JSON/],
     ["a schema that is none", ["put", "a", "--schema", "-"], '{"type": "text"}', 2, /schema\.type/],
     ["a list for a schema", ["put", "a", "--schema", "-"], "[]", 2, /the schema must be a JSON object/],
     ["one input for two", ["put", "a", "--schema", "-", "--example", "-"], "{}", 2, /only once/],
@@ -82,7 +82,7 @@ describe("an event type", () => {
     ],
     ["no name", ["put", "order.*"], "", 2, /name must be/],
     ["a type that is not there", ["deprecate", "none.such"], "", 4, /no event type none\.such/],
-    ["both halves of a list", ["list", "--deprecated", "--current"], "", 2, /give one/],
+    ["both halves of a list", ["list", "--deprecated", "--current"], "", 2, /use either/],
   ] as const)("is refused for %s", async ([, args, input, code, text], { eventType }) => {
     const ended = await eventType(args, input);
     expect([ended.code, ended.out]).toEqual([code, ""]);

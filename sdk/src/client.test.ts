@@ -168,7 +168,7 @@ describe("a call", () => {
     [404, { message: "no route" }],
   ] as const)("rejects another service's answer (%s, %j), and names its URL", async ([status, body]) => {
     const client = await clientOf([{ status, body }]);
-    const what = status === 200 ? 'has no "targets"' : "does not say why";
+    const what = status === 200 ? 'has no "targets"' : "has no error message";
     await expect(client.listTargets({ kind: "mailbox" })).rejects.toMatchObject({
       name: "PostriderError",
       status,
@@ -180,7 +180,7 @@ describe("a call", () => {
   });
 
   it.for([
-    [200, { id: "1", status: "QUEUED" }, "is no 202"],
+    [200, { id: "1", status: "QUEUED" }, "does not have status 202"],
     [202, undefined, "is not JSON"],
     [202, { accepted: true }, 'has no "id"'],
   ] as const)(
@@ -199,7 +199,7 @@ describe("a call", () => {
   it.for([301, 302, 307, 308])("follows no redirect (%s), and names its location", async (status) => {
     const location = "https://postrider.example/t/t1";
     const client = await clientOf([{ status, headers: { location } }]);
-    const message = `the address redirects to ${location}: give the one that it leads to`;
+    const message = `the address redirects to ${location}: use that address`;
     await expect(client.sendItem("t1", {})).rejects.toMatchObject({ status, message });
     await expect(client.listTargets()).rejects.toMatchObject({ status, message });
     await expect(client.follow().next()).rejects.toMatchObject({ status, message });
@@ -210,7 +210,7 @@ describe("a call", () => {
     const client = await clientOf([{ status: 418, body: ["teapot"] }]);
     await expect(client.readUsage()).rejects.toMatchObject({
       status: 418,
-      message: expect.stringContaining("/api/v1/usage does not say why: is this the address"),
+      message: expect.stringContaining("/api/v1/usage has no error message: is this the address"),
     });
   });
 });
@@ -355,8 +355,8 @@ describe("iteration", () => {
 
 describe("following", () => {
   it.for([
-    [200, { ok: true }, "is no event stream"],
-    [404, { message: "no route" }, "does not say why"],
+    [200, { ok: true }, "is not an event stream"],
+    [404, { message: "no route" }, "has no error message"],
   ] as const)("ends at once when another service answers (%s)", async ([status, body, what]) => {
     const client = await clientOf([{ status, body }]);
     await expect(client.follow().next()).rejects.toMatchObject({

@@ -110,7 +110,7 @@ async function* readOnce(
     });
     if (!response.ok) throw refusalOf(response, await response.text(), url);
     const type = response.headers.get("content-type") ?? "";
-    if (!type.startsWith("text/event-stream")) throw foreign("is no event stream", response, url);
+    if (!type.startsWith("text/event-stream")) throw foreign("is not an event stream", response, url);
     place.failures = 0;
     for await (const frame of framesOf(response, restart.touch)) {
       if (frame.id !== undefined) place.lastId = frame.id;

@@ -1655,7 +1655,7 @@ export interface Operations {
   }>;
 }
 
-/** How each operation travels. */
+/** How each operation becomes an HTTP request. */
 export const operationTable = {
   signUp: { method: "POST", path: "/api/v1/auth/signup", hasBody: true, headers: {}, query: [], idempotent: false },
   logIn: { method: "POST", path: "/api/v1/auth/login", hasBody: true, headers: {}, query: [], idempotent: false, answer: "user" },

@@ -138,7 +138,7 @@ async function attemptOnce(
   if (!response.ok) throw refusalOf(response, text, url);
   const answer = parse(text, transport.parseJson, { response, url });
   // The service accepts items only with 202. A 200 comes from something else, such as a proxy, which has stored nothing.
-  if (isOfItem(row) && response.status !== 202) throw foreign("is no 202", response, url);
+  if (isOfItem(row) && response.status !== 202) throw foreign("does not have status 202", response, url);
   if (row.answer !== undefined && !hasField(answer, row.answer))
     throw foreign(`has no "${row.answer}"`, response, url);
   return answer;
@@ -184,7 +184,7 @@ export function refusalOf(response: Response, text: string, url: string): Postri
   if (status >= 300 && status < 400 && location !== null) return redirected(`to ${location}`, status);
   const message = messageOf(text);
   // An answer without `error` is not the service's. From 500 on, it may be the error page of a proxy in front of it.
-  if (message === undefined && status < 500) return foreign("does not say why", response, url);
+  if (message === undefined && status < 500) return foreign("has no error message", response, url);
   return new PostriderError(message ?? `${withoutQuery(url)} answered ${status}`, {
     status,
     code: headers.get("x-error-code") ?? undefined,
@@ -194,7 +194,7 @@ export function refusalOf(response: Response, text: string, url: string): Postri
 }
 
 function redirected(where: string, status: number): PostriderError {
-  return new PostriderError(`the address redirects ${where}: give the one that it leads to`, { status });
+  return new PostriderError(`the address redirects ${where}: use that address`, { status });
 }
 
 function messageOf(text: string): string | undefined {

@@ -38,7 +38,7 @@ describe("typed events", () => {
     const wrong = { type: "order.created", payload: { order: "one" as never } } as const;
     await expect(checked.send(sink, "t", wrong)).rejects.toThrow(SchemaError);
     const unknown = { type: "order.lost" as never, payload: {} as never };
-    await expect(checked.send(sink, "t", unknown)).rejects.toThrow('no event type "order.lost"');
+    await expect(checked.send(sink, "t", unknown)).rejects.toThrow('event type "order.lost" is not defined');
     expect(sink.sent).toEqual([
       ["t", payload, { eventType: "order.paid", correlationId: "c" }],
       ["t", { order: 2 }, { eventType: "order.created" }],

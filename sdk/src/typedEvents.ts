@@ -48,7 +48,7 @@ export function defineEvents<Payloads>(
   };
   return {
     async send(client, targetId, { type, payload, ...options }) {
-      if (!schemas.has(type)) throw new TypeError(`there is no event type "${type}" here`);
+      if (!schemas.has(type)) throw new TypeError(`the event type "${type}" is not defined in defineEvents`);
       // Only validated: the payload is sent as given, not as the schema's output, because readers apply the schema again.
       await check(type, payload);
       return client.sendItem(targetId, payload, { ...options, eventType: type });

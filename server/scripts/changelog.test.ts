@@ -24,7 +24,7 @@ test("a release turns the unreleased notes into the notes of a version", () => {
 test("a release is refused without changes, without a valid version, or for a released version", () => {
   const after = releasedAs(changelog, "99.1.0", "2099-01-31");
   expect(() => releasedAs(after, "99.2.0", "2099-02-01")).toThrow("nothing unreleased");
-  expect(() => releasedAs(changelog, "v1", "2099-02-01")).toThrow("no version");
+  expect(() => releasedAs(changelog, "v1", "2099-02-01")).toThrow("not a valid version");
   expect(() => releasedAs(after, "99.1.0", "2099-02-01")).toThrow("already");
   expect(() => notesOf(changelog, "98.0.0")).toThrow("no section [98.0.0]");
 });

@@ -11,7 +11,7 @@ export function notesOf(changelog: string, version: string): string {
  * @throws {Error} when the version is invalid or already in the changelog, or there are no unreleased notes.
  */
 export function releasedAs(changelog: string, version: string, date: string): string {
-  if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version)) throw new Error(`"${version}" is no version`);
+  if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version)) throw new Error(`"${version}" is not a valid version`);
   if (changelog.includes(`## [${version}]`)) throw new Error(`${version} is in the changelog already`);
   if (notesOf(changelog, "Unreleased") === "") throw new Error("the changelog has nothing unreleased");
   return changelog.replace("## [Unreleased]", `## [Unreleased]\n\n## [${version}] - ${date}`);

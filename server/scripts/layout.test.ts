@@ -109,7 +109,7 @@ describe("names", () => {
     "sdk/src/index.ts",
     "bench/src/types.ts",
   ])("%s is refused", (path) => {
-    expect(problemsOf(path)).toEqual([expect.stringContaining("says nothing")]);
+    expect(problemsOf(path)).toEqual([expect.stringContaining("does not say what it contains")]);
   });
 
   it("a new folder of the server needs a layer", () => {

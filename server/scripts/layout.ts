@@ -63,7 +63,7 @@ function nameProblems({ path }: SourceFile): string[] {
   const names = path.replace(/(\.test|\.d)?\.tsx?$/, "").split("/");
   const problems = names
     .filter((name) => emptyNames.has(name))
-    .map((name) => `${path}: "${name}" says nothing about what is inside; name it by what it does`);
+    .map((name) => `${path}: "${name}" does not say what it contains; name it after its purpose`);
   if (path.startsWith(source) && layerOf(path) === -1) {
     problems.push(
       `${path}: its folder is not in the list of server/scripts/layout.ts; give it a layer there`,

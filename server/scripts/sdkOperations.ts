@@ -16,7 +16,7 @@ export function sdkOperations(document: OpenApiDocument): string {
     preamble,
     ...schemas,
     `/** The service's operations, one method each. */\nexport interface Operations {\n${operations.map(methodOf).join("\n")}\n}\n`,
-    `/** How each operation travels. */\nexport const operationTable = {\n${operations.map((one) => rowOf(one, document.components.schemas)).join("\n")}\n} as const satisfies Record<keyof Operations, OperationRow>;\n`,
+    `/** How each operation becomes an HTTP request. */\nexport const operationTable = {\n${operations.map((one) => rowOf(one, document.components.schemas)).join("\n")}\n} as const satisfies Record<keyof Operations, OperationRow>;\n`,
   ].join("\n");
 }
 

@@ -16,7 +16,7 @@ it.each([
   "      .query(statement)",
 ])("a test of a promise must not send SQL: %s", (line) => {
   const problems = problemsOf("server/test/items-arrive.test.ts", `import x from "y";\n${line}\n`);
-  expect(problems).toEqual([expect.stringMatching(/^server\/test\/items-arrive\.test\.ts:2: tests ask/)]);
+  expect(problems).toEqual([expect.stringMatching(/^server\/test\/items-arrive\.test\.ts:2: tests use/)]);
 });
 
 it.each([

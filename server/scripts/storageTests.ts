@@ -48,7 +48,7 @@ export function storageProblems(
     .flatMap(([, places]) => places)
     .map(
       (place) =>
-        `${place}: tests ask the interface, not tables; what it cannot say or do is a named function in server/test/support`,
+        `${place}: tests use the interface, not SQL; put other access into a named function in server/test/support`,
     );
   const idle = listed
     .filter((name) => (tests.get(name) ?? []).length === 0)

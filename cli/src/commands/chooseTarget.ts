@@ -31,5 +31,5 @@ export async function findMailbox(
 ): Promise<Target> {
   const target = await client.readTarget(await targetId(client, named));
   if (isPulled(target)) return target;
-  throw new CommandError(`"${target.name}" is a ${target.kind} target, and no mailbox`, exitCodes.conflict);
+  throw new CommandError(`"${target.name}" is a ${target.kind} target, not a mailbox`, exitCodes.conflict);
 }

@@ -24,7 +24,7 @@ fish:  postrider completion fish | source`,
     async run({ out }, { words }) {
       const script = shells[words[0]!];
       if (script === undefined)
-        throw new UsageError(`completion exists for ${Object.keys(shells).join(", ")}`);
+        throw new UsageError(`the shell must be one of ${Object.keys(shells).join(", ")}`);
       out.raw(script(root()));
     },
   };

@@ -7,7 +7,7 @@ import { firstOf } from "./listed.ts";
 
 export const customerCommands: Command = {
   name: "customer",
-  summary: "customers: the receivers of your items, by your own ids",
+  summary: "customers: who receives your items, by your own ids",
   commands: [
     {
       name: "list",

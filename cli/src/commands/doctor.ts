@@ -30,7 +30,7 @@ async function examine(session: Session, _input: Input): Promise<void> {
   const url = session.url();
   const answer = await askReadiness(url);
   report(out, answer.finding);
-  if (answer.response === undefined) throw new CommandError("Postrider does not answer there");
+  if (answer.response === undefined) throw new CommandError("Postrider does not answer at this address");
   const problems = [answer.finding, clock(out, answer.response), wire(out, url)];
   const { client } = await session.connect().catch((error: unknown): never => {
     if (error instanceof CommandError) report(out, { check: "credential", ok: false, seen: error.message });
@@ -39,8 +39,8 @@ async function examine(session: Session, _input: Input): Promise<void> {
   problems.push(await credential(out, client));
   problems.push(...(await targets(out, client)));
   const wrong = problems.filter((finding) => finding?.ok === false).length;
-  if (wrong > 0) throw new CommandError(`${wrong} thing${wrong === 1 ? " is" : "s are"} wrong`);
-  out.say("everything is in order");
+  if (wrong > 0) throw new CommandError(`${wrong} problem${wrong === 1 ? "" : "s"} found`);
+  out.say("no problems found");
 }
 
 function report(out: Output, finding: Finding): Finding {
@@ -58,17 +58,17 @@ async function askReadiness(url: string): Promise<{ finding: Finding; response?:
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(readyWithinMs) });
     const text = (await response.text()).slice(0, 300);
     if (response.status === 200 && text.startsWith('{"status":"ready"'))
-      return { finding: { check, ok: true, seen: `${url} serves` }, response };
+      return { finding: { check, ok: true, seen: `${url} is ready` }, response };
     const seen = `${url} answers ${response.status} ${text}`;
     if (response.status === 503) {
-      const mend = "it runs and cannot serve now; its log says why, mostly the database";
+      const mend = "the service runs but is not ready; its log says why, usually the database";
       return { finding: { check, ok: false, seen, mend }, response };
     }
-    const mend = "something else than Postrider answers there, or a proxy in between: check the address";
+    const mend = "another service or a proxy answers at this address: check the address";
     return { finding: { check, ok: false, seen, mend } };
   } catch (error) {
     const isLate = (error as Error).name === "TimeoutError";
-    const reason = isLate ? `nothing came within ${readyWithinMs / 1000} s` : reasonOf(error);
+    const reason = isLate ? `no answer within ${readyWithinMs / 1000} s` : reasonOf(error);
     return {
       finding: { check, ok: false, seen: `${url} does not answer: ${reason}`, mend: adviceFor(reason) },
     };
@@ -77,11 +77,11 @@ async function askReadiness(url: string): Promise<{ finding: Finding; response?:
 
 function adviceFor(reason: string): string {
   if (/ECONNREFUSED/.test(reason))
-    return "nothing listens there: start it with postrider serve, or give --server or POSTRIDER_URL";
+    return "nothing listens at this address: start the service with postrider serve, or set --server or POSTRIDER_URL";
   if (/ENOTFOUND|EAI_AGAIN/.test(reason))
     return "the name does not resolve: check --server, POSTRIDER_URL and your DNS";
   if (/CERT|certificate|SSL|TLS/i.test(reason))
-    return "its certificate is not trusted here: mend it, or set NODE_EXTRA_CA_CERTS";
+    return "this machine does not trust the service's certificate: replace the certificate, or set NODE_EXTRA_CA_CERTS";
   return "check the address, the network and any firewall in between";
 }
 
@@ -91,12 +91,12 @@ function clock(out: Output, response: Response): Finding | undefined {
   if (Number.isNaN(date)) return undefined;
   const offSeconds = Math.round((Date.now() - date) / 1000);
   const ok = Math.abs(offSeconds) <= maxClockOffSeconds;
-  const seen = `${Math.abs(offSeconds)} s from the service's`;
+  const seen = `${Math.abs(offSeconds)} s away from the service's clock`;
   return report(out, {
     check: "clock",
     ok,
     seen,
-    ...(!ok && { mend: "set this machine's clock, by NTP; signatures are refused otherwise" }),
+    ...(!ok && { mend: "synchronize this machine's clock (NTP); otherwise signatures are refused" }),
   });
 }
 
@@ -108,7 +108,7 @@ function wire(out: Output, url: string): Finding | undefined {
     check: "encryption",
     ok: false,
     seen: `${url} is plain HTTP`,
-    mend: "the API key can be read on the way: put TLS in front of the service",
+    mend: "plain HTTP does not encrypt the API key: put TLS in front of the service",
   });
 }
 
@@ -116,7 +116,7 @@ async function credential(out: Output, client: Client): Promise<Finding> {
   try {
     const { org } = await client.readOrganization();
     const ok = org.billing_status !== "suspended" && org.billing_status !== "pending";
-    const seen = `the key is of ${org.name} (${org.billing_status})`;
+    const seen = `the key belongs to ${org.name} (${org.billing_status})`;
     return report(out, {
       check: "credential",
       ok,
@@ -130,7 +130,7 @@ async function credential(out: Output, client: Client): Promise<Finding> {
       check: "credential",
       ok: false,
       seen: error.message,
-      mend: "make a key in the dashboard (Keys), and keep it with: postrider login",
+      mend: "create a key in the dashboard (Keys), and store it with: postrider login",
     });
     throw new CommandError("the credential does not work", exitCodeOf(error), { cause: error });
   }
@@ -150,7 +150,8 @@ async function targets(out: Output, client: Service["client"]): Promise<Finding[
     }
   }
   const good = all.length - findings.length;
-  if (good > 0) report(out, { check: "targets", ok: true, seen: `${good} of ${all.length} without trouble` });
+  if (good > 0)
+    report(out, { check: "targets", ok: true, seen: `${good} of ${all.length} have no problems` });
   return findings;
 }
 
@@ -160,12 +161,12 @@ function problemOf(target: Target, health: ListedHealth): Omit<Finding, "check" 
     const held = health.held ?? 0;
     return {
       seen: `disabled: ${health.disabled_reason}; ${held} items wait for it`,
-      mend: `mend the receiver, then: postrider target enable ${id}`,
+      mend: `repair the receiver, then: postrider target enable ${id}`,
     };
   }
   if (health.enabled && health.failing_since !== null) {
     const since = new Date(health.failing_since * 1000).toISOString();
-    const pace = health.circuit === "open" ? "; the circuit is open, so it is tried only now and then" : "";
+    const pace = health.circuit === "open" ? "; the circuit breaker is open, so attempts are rare" : "";
     return {
       seen: `failing: no attempt has succeeded since ${since}${pace}`,
       mend: `see why: postrider item list --target ${id}`,

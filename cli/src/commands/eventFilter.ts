@@ -65,5 +65,7 @@ export function readTime(option: string, text: string | undefined, nowMs: number
   const isDay = date !== undefined && new Date(Date.parse(date)).getUTCDate() === Number(day);
   const parsedMs = isDay ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(parsedMs)) return Math.floor(parsedMs / 1000);
-  throw new UsageError(`--${option} must be such as 15m, 2h, 3d, 2026-11-22T10:00:00Z or Unix seconds`);
+  throw new UsageError(
+    `--${option} must be a time such as 15m, 2h, 3d, 2026-11-22T10:00:00Z, or Unix seconds`,
+  );
 }

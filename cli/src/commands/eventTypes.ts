@@ -79,7 +79,7 @@ export const eventTypeCommands: Command = {
 
 async function list({ out, connect }: Session, input: Input): Promise<void> {
   const [isDeprecated, isCurrent] = [input.flag("deprecated"), input.flag("current")];
-  if (isDeprecated && isCurrent) throw new UsageError("--deprecated and --current leave nothing: give one");
+  if (isDeprecated && isCurrent) throw new UsageError("use either --deprecated or --current");
   const { client } = await connect();
   const prefix = input.text("prefix");
   const filter = {

@@ -50,7 +50,8 @@ async function tryFilter(session: Session, input: Input): Promise<void> {
   const result = await client.tryFilter({ filter, payload, ...metadataOf(input) });
   show(session, result);
   if (result.verdict === "differs") throw new CommandError("this item would be filtered");
-  if (result.verdict === "undecided") out.say("the sample is too large for this filter: it would pass");
+  if (result.verdict === "undecided")
+    out.say("the sample is too large to evaluate this filter: the item would be delivered");
 }
 
 async function filterOf(client: Client, named: string): Promise<Record<string, unknown>> {
@@ -75,6 +76,6 @@ function show({ out }: Session, result: FilterResult): void {
   out.line({}, result.verdict);
   for (const { path, expected, found } of result.failed) {
     const there = found.length === 0 ? "nothing" : found.map((one) => plain(JSON.stringify(one))).join(", ");
-    out.line({}, `${plain(path)}  asks for ${plain(JSON.stringify(expected))}, and finds ${there}`);
+    out.line({}, `${plain(path)}  expected ${plain(JSON.stringify(expected))}, found ${there}`);
   }
 }

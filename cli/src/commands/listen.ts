@@ -70,7 +70,7 @@ async function listen(session: Session, input: Input): Promise<void> {
       retryDelaySeconds: ({ claim_count }) =>
         stop.aborted ? 0 : Math.min(2 ** claim_count, maxDelaySeconds),
       onError: (error) => {
-        if (!(error instanceof NotDelivered)) out.say(plain(`${(error as Error).message}; going on`));
+        if (!(error instanceof NotDelivered)) out.say(plain(`${(error as Error).message}; continuing`));
       },
     },
   );

@@ -46,11 +46,11 @@ export const publicationCommands: Command = {
       words: "<publication>",
       summary: "send a publication again",
       details:
-        "failed: sends to targets whose item failed, unbilled, unless a replay waits or succeeded.\nadded: creates new items, which are billed, for targets added since.",
+        "failed: sends again to targets whose item failed, free of charge, unless a replay of it waits or succeeded.\nadded: creates new items, which are billed, for targets added since.",
       options: {
         to: {
           type: "string",
-          value: "WHOM",
+          value: "TARGETS",
           choices: replayedTo,
           help: "which targets; required",
         },

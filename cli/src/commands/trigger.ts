@@ -21,7 +21,7 @@ async function trigger({ out, connect }: Session, input: Input): Promise<void> {
   const target = input.text("target");
   const customer = input.text("customer");
   if (target !== undefined && customer !== undefined) {
-    throw new UsageError("--target and --customer are two ways: give one of them");
+    throw new UsageError("use either --target or --customer");
   }
   const { client } = await connect();
   const { example } = await client.readEventType(name);

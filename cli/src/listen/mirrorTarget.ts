@@ -33,7 +33,7 @@ export async function mirrorTarget(
     const item = await readPatiently({ out, service, pacer }, event.id, stop);
     if (stop.aborted) return;
     if (item === undefined) {
-      out.say(`${event.id} is gone before it could be mirrored`);
+      out.say(`${event.id} was removed before it could be mirrored`);
       continue;
     }
     for (;;) {

@@ -37,7 +37,7 @@ export async function findConnection(asked: Asked, around: Surroundings): Promis
     throw new CommandError(
       name === defaultProfile
         ? "no API key: set POSTRIDER_KEY, pass it with --key-stdin, or store it with postrider login"
-        : `there is no profile "${name}": make it with: postrider login --profile ${name}`,
+        : `there is no profile "${name}": create it with: postrider login --profile ${name}`,
       exitCodes.credential,
     );
   }

@@ -53,7 +53,8 @@ async function readLine(source: SecretSource): Promise<string> {
       if (character === "\u007F" || character === "\b") line = line.slice(0, -1);
       else line += character;
     }
-    if (line.length > maxBytes) throw new CommandError("that is too long to be a key", exitCodes.credential);
+    if (line.length > maxBytes)
+      throw new CommandError("the input is too long for an API key", exitCodes.credential);
   }
   return line;
 }

@@ -34,7 +34,7 @@ const tables = `
 function tableBreaches(row: TableRow, places: Places): Breach[] {
   const place = places.get(row.table_name);
   const breaches: string[] = [];
-  if (place === undefined) breaches.push("stands nowhere in tablePlaces.ts");
+  if (place === undefined) breaches.push("is missing in tablePlaces.ts");
   if (place === "cell" && !row.has_key && row.identity === "d") breaches.push("has no replica identity");
   return breaches.map((rule) => ({ rule, place: row.table_name }));
 }

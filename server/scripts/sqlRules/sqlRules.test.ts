@@ -192,7 +192,7 @@ const plantedTables: Record<string, string> = {
     "alter table sessions add replay_id uuid constraint planted references replays",
   "the foreign key planted leads to users":
     "alter table events add user_id uuid constraint planted references users",
-  "stands nowhere in tablePlaces.ts": "create table public.planted (id uuid primary key)",
+  "is missing in tablePlaces.ts": "create table public.planted (id uuid primary key)",
 };
 
 for (const [rule, statement] of Object.entries(plantedTables))
