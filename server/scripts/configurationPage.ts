@@ -10,9 +10,9 @@ const preamble = `<!-- Generated from server/src/config/settings.ts by \`npm run
 
 # Configuration
 
-Postrider reads environment variables and nothing else. An empty variable counts as unset. A wrong value, a missing
-companion or an unknown \`POSTRIDER_\` variable stops the start with a sentence that says what to do; all problems are
-named at once, and no secret is repeated. Variables of the client commands (\`POSTRIDER_URL\`, \`POSTRIDER_KEY\` …) and those that
+Postrider is configured only by environment variables. An empty variable counts as unset. If a value is wrong, a variable that
+another one requires is missing, or a \`POSTRIDER_\` variable is unknown, the service does not start. The error names all
+problems and how to fix them, and repeats no secret. Variables of the client commands (\`POSTRIDER_URL\`, \`POSTRIDER_KEY\` …) and those that
 Kubernetes sets for a Service named \`postrider\` are ignored.
 `;
 

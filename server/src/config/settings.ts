@@ -30,7 +30,8 @@ const listening = {
     name: "PORT",
     parse: integer(0, 65_535),
     default: "8080",
-    description: "The TCP port. 0 takes any free one. `GET /readyz` answers 200 once the service serves.",
+    description:
+      "The TCP port. 0 takes any free one. `GET /readyz` answers 200 once the service accepts requests.",
   }),
   host: always({
     name: "HOST",
@@ -44,21 +45,21 @@ const listening = {
     unset: "unset",
     secret: true,
     description:
-      "The base URL under which the outside reaches this service. Needed for links handed to others, such as push notifications of agents and return addresses of payment pages, and for the dashboard behind a proxy: its path is the prefix under which the proxy serves the service, whether or not the proxy removes it.",
+      "The base URL at which others reach this service. Needed for links sent to others, such as push notifications of agents and return addresses of payment pages, and for the dashboard behind a proxy: its path is the prefix under which the proxy serves the service, whether or not the proxy removes it.",
   }),
   mcpHosts: always({
     name: "POSTRIDER_MCP_HOSTS",
     parse: hostNames,
     default: "",
     description:
-      "Host names, separated by commas, under which agents may call tools at `/mcp`, besides the public URL's, `localhost` and addresses. Requests for any other name are refused, because a page of another site could have sent them.",
+      "Host names, separated by commas, at which agents may call tools at `/mcp`, in addition to the public URL's host, `localhost` and IP addresses. Requests for any other name are refused, because a page of another site could have sent them.",
   }),
   trustProxy: always({
     name: "POSTRIDER_TRUST_PROXY",
     parse: boolean,
     default: "false",
     description:
-      "Take the client's address from `X-Forwarded-For`. Set it only behind a proxy that writes the header, because the rate limits count by this address.",
+      "Take the client's address from `X-Forwarded-For`. Set it only behind a proxy that writes the header, because rate limits are counted by this address.",
   }),
   maxBodyBytes: always({
     name: "POSTRIDER_MAX_BODY_BYTES",
@@ -78,14 +79,14 @@ const listening = {
     parse: integer(16, 1_000_000),
     unset: "10000, or what the limit of file descriptors allows",
     description:
-      "The most client connections at once. Beyond it a new connection replaces the one that has been quiet for the longest without a valid key. An organization may have as many as are free; beyond that its connections end with their next answer.",
+      "Maximum number of client connections. When it is reached, a new connection replaces the one that has been idle longest without a valid key. An organization may have as many connections as are free; more of its connections end with their next answer.",
   }),
   fastHttp: always({
     name: "POSTRIDER_FAST_HTTP",
     parse: oneOf(["on", "off"]),
     default: "on",
     description:
-      "`off` lets the framework answer every request. Slower; for finding out whether the fast path causes a fault.",
+      "`off` lets the framework answer every request. Slower; use it to find out whether the fast path causes a fault.",
   }),
   roles: always({
     name: "POSTRIDER_ROLES",
@@ -151,28 +152,28 @@ const storage = {
     parse: integer(2, 200),
     default: "10",
     description:
-      "The most connections in this process's pool; each of POSTRIDER_PROCESSES has a pool. Connections that listen come on top, three with one cell. Several cells have pools of their own, together of about the same size.",
+      "Maximum number of connections in this process's pool; each of POSTRIDER_PROCESSES has a pool. Listening connections are added to this number: three with one cell. With several cells, each has a pool; together they have about this size.",
   }),
   cells: always({
     name: "POSTRIDER_CELLS",
     parse: oneOf(["1", "2", "4", "8", "16"]),
     default: "1",
     description:
-      "An experiment, for a trial: the number of cells into which the data plane is divided, each in a schema of its own (docs/scaling.md). All processes need the same value; a database keeps its number. `postrider db divide` divides a database that has targets, `postrider db distribute` places the cells on several servers.",
+      "Experimental: the number of cells into which the data plane is divided, each in its own schema (docs/scaling.md). All processes need the same value; a database keeps its number. `postrider db divide` divides a database that has targets, `postrider db distribute` places the cells on several servers.",
   }),
   fastSql: always({
     name: "POSTRIDER_FAST_SQL",
     parse: oneOf(["on", "off"]),
     default: "on",
     description:
-      "`off` calls the SQL functions of the hot path by the driver's own queries. Slower; for finding out whether the fast calls cause a fault.",
+      "`off` calls the SQL functions of the hot path by the driver's own queries. Slower; use it to find out whether the fast calls cause a fault.",
   }),
   databaseTimeoutMs: always({
     name: "POSTRIDER_DATABASE_TIMEOUT_MS",
     parse: integer(500, 30_000),
     default: "5000",
     description:
-      "How long a request waits for the database's answer before it is answered with 503. The request may have been carried out nevertheless: senders should repeat an item with the same `Idempotency-Key`.",
+      "How long a request waits for the database's answer before it is answered with 503. The database may still execute the request, so senders should repeat an item with the same `Idempotency-Key`.",
   }),
   encryptionKey: maybe({
     name: "POSTRIDER_ENCRYPTION_KEY",
@@ -216,13 +217,13 @@ const outbound = {
     name: "POSTRIDER_DELIVERY_TIMEOUT_MS",
     parse: integer(50, 60_000),
     default: "15000",
-    description: "The longest that one delivery attempt may take, from connecting to the last byte read.",
+    description: "Maximum duration of one delivery attempt, from connecting to the last byte read.",
   }),
   connectTimeoutMs: always({
     name: "POSTRIDER_CONNECT_TIMEOUT_MS",
     parse: integer(50, 60_000),
     default: "5000",
-    description: "The longest that connecting to a target may take, TLS included.",
+    description: "Maximum time to connect to a target, including TLS.",
   }),
   targetConcurrency: always({
     name: "POSTRIDER_TARGET_CONCURRENCY",
@@ -235,7 +236,7 @@ const outbound = {
     parse: integer(1, 10_000),
     default: "512",
     description:
-      "The most deliveries in flight from this process to all targets together. One target has at most an eighth of the free ones, 57 of 512 when it is alone; one organization has at most seven times the number that is free; hanging and untried targets together have at most three eighths of all.",
+      "Maximum number of deliveries in flight from this process to all targets together. A target gets at most an eighth of the free ones, so 57 of 512 if it is the only one; an organization gets at most seven times the number that is free; hanging and untried targets together have at most three eighths of all.",
   }),
 };
 
@@ -274,7 +275,7 @@ const accounts = {
     parse: integer(1, 1_000_000),
     default: "5",
     description:
-      "Logins per client address in 15 minutes, counted in the database; and as many acceptances of invitations and uses of links that reset a password per address, changes of the password per user, and requests for such links per address and per email.",
+      "Logins per client address in 15 minutes, counted in the database. The same limit applies to accepting invitations and using reset links per address, to changes of the password per user, and to requests for reset links per address and per email.",
   }),
   auditRetentionDays: always({
     name: "POSTRIDER_AUDIT_RETENTION_DAYS",

@@ -39,7 +39,7 @@ export const telemetrySettings = {
   otelTracesExporter: text({
     name: "OTEL_TRACES_EXPORTER",
     unset: "otlp where there is an endpoint",
-    description: "`none` leaves traces out; `otlp` without an endpoint exports to `http://localhost:4318`.",
+    description: "`none` exports no traces; `otlp` without an endpoint exports to `http://localhost:4318`.",
   }),
   otelMetricsExporter: text({
     name: "OTEL_METRICS_EXPORTER",
@@ -50,7 +50,7 @@ export const telemetrySettings = {
     name: "OTEL_TRACES_SAMPLER",
     unset: "parentbased_always_on",
     description:
-      "Which items are traced: `always_on`, `always_off`, `traceidratio`, or each behind `parentbased_`, which does as the client's `traceparent` says where there is one.",
+      "Which items are traced: `always_on`, `always_off`, `traceidratio`, or each with the prefix `parentbased_`, with which the client's `traceparent` decides if there is one.",
   }),
   otelTracesSamplerArg: text({
     name: "OTEL_TRACES_SAMPLER_ARG",
@@ -60,7 +60,7 @@ export const telemetrySettings = {
   otelServiceName: text({
     name: "OTEL_SERVICE_NAME",
     unset: "postrider",
-    description: "`service.name` of all that is exported.",
+    description: "`service.name` of all exported data.",
   }),
   otelSdkDisabled: text({
     name: "OTEL_SDK_DISABLED",
@@ -80,7 +80,7 @@ export const telemetrySettings = {
   otelBatchDelay: text({
     name: "OTEL_BSP_SCHEDULE_DELAY",
     unset: "5000",
-    description: "The longest that a span waits for its batch, in milliseconds.",
+    description: "Maximum time that a span waits for its batch, in milliseconds.",
   }),
   otelMetricsInterval: text({
     name: "OTEL_METRIC_EXPORT_INTERVAL",

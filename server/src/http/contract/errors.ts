@@ -44,7 +44,7 @@ export const errorCodes = {
   task_begun: "the agent may have received the item: cancel its task instead",
   too_many_replays: "the organization's limit of running replays is reached",
   replay_ended: "the replay is done",
-  origin_unconfirmed: "a bearer token would be sent to another origin, which needs confirm_origin",
+  origin_unconfirmed: "the agent's credential would be sent to another origin, which needs confirm_origin",
   credential_unmet: "the agent's card requires a credential that the target does not have",
   signature_unconfirmed: "the card's signature is no longer verified, which needs confirm_signature",
   headers_needed:
