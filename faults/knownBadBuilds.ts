@@ -277,7 +277,7 @@ export const mutants: readonly Mutant[] = [
     ],
     promise: 13,
     test: "limits-hold-across-nodes",
-    check: "no more requests under way",
-    violation: /requests under way: expected [4-6] to be 3/,
+    check: "no more requests in flight",
+    violation: /requests in flight: expected [4-6] to be 3/,
   },
 ];

@@ -230,9 +230,9 @@ it.concurrent("pages keep their data, with its time, when it cannot be read agai
   await page.route(data, (route) =>
     refused?.test(route.request().url()) === true ? route.fulfill(refusal(500)) : route.fallback(),
   );
-  const underWay = new Set<Request>();
-  page.on("request", (request) => data.test(request.url()) && underWay.add(request));
-  const end = (request: Request): unknown => underWay.delete(request);
+  const inFlight = new Set<Request>();
+  page.on("request", (request) => data.test(request.url()) && inFlight.add(request));
+  const end = (request: Request): unknown => inFlight.delete(request);
   page.on("requestfinished", end);
   page.on("requestfailed", end);
   await page.clock.install();
@@ -284,7 +284,7 @@ it.concurrent("pages keep their data, with its time, when it cannot be read agai
     silent.push(...(await missingAt(page, [{ path, text, wayOn: "" }])));
     // Leaving a page cancels its requests in flight, such as that for an item which its list already shows.
     await page.locator(".progress-bar").first().waitFor({ state: "detached" });
-    await until(() => underWay.size === 0);
+    await until(() => inFlight.size === 0);
     await leave();
     // Data older than two seconds is read again when its page is shown; lists stay in the cache for half a minute.
     await page.clock.fastForward(3_000);

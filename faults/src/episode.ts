@@ -190,7 +190,7 @@ async function play(
   { world, parties, durationMs, signal, say }: EpisodeInput & { world: World; parties: readonly Party[] },
 ): Promise<StepEnd[]> {
   const begunAtMs = performance.now();
-  const underWay: Promise<StepEnd>[] = [];
+  const inFlight: Promise<StepEnd>[] = [];
   // In the middle of the episode: there are items to replay by then, and later faults can still hit the replay.
   const replaying = delay(durationMs / 2, undefined, { signal }).then(() =>
     Promise.all(parties.map(({ clients }) => clients.replay())),
@@ -203,11 +203,11 @@ async function play(
     const acting = act(step, { world, parties, signal });
     // Awaited together with all other work at the end.
     acting.catch(() => undefined);
-    underWay.push(acting);
+    inFlight.push(acting);
   }
   await delay(Math.max(0, begunAtMs + durationMs - performance.now()), undefined, { signal });
   await replaying;
-  return Promise.all(underWay);
+  return Promise.all(inFlight);
 }
 
 interface StepEnd {

@@ -34,7 +34,7 @@ it("a backlog is sent within its target's rate limit, each item once with the ta
     held = [];
     for (const answer of answers) answer();
   };
-  // Each answer waits until the largest allowed number of requests is under way, or for 50 ms.
+  // Each answer waits until the largest allowed number of requests is in flight, or for 50 ms.
   const slow = setInterval(letGo, 50);
   onTestFinished(() => clearInterval(slow));
   receiver.answer = (received, response) => {

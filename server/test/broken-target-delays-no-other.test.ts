@@ -61,7 +61,7 @@ const it = stageTest
   );
 
 describe("a healthy target's item arrives at once", () => {
-  it("while 40 targets hang, each with items waiting, and few requests may be under way", async ({
+  it("while 40 targets hang, each with items waiting, and few requests may be in progress", async ({
     begin,
     targetsAt,
     targetAt,

@@ -22,7 +22,7 @@ const it = stagedTest({
   );
 
 describe.concurrent("an item that a node holds", () => {
-  it("is delivered by another node when its node is killed and its lease has ended: under way, in memory or in a batch", async ({
+  it("is delivered by another node when its node is killed and its lease has ended: in progress, in memory or in a batch", async ({
     pool,
     receiver,
     service: node,

@@ -73,7 +73,7 @@ it("the result of a task ended by an older version, which does not name the resu
   expect(await box.list()).toHaveLength(1);
 });
 
-it("a task that is under way is no longer followed", async ({ node, account, agent, organization }) => {
+it("a task that is in progress is no longer followed", async ({ node, account, agent, organization }) => {
   const words = `erase-task-${Date.now()}`;
   const target = await createAgentTarget(node, account, agent.cardUrl);
   const id = await sendItem(node, account, target, { do: "slow 20000", words });

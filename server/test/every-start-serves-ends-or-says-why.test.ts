@@ -340,7 +340,7 @@ describe.runIf(canHideUsers).concurrent("a start as root on a system without a u
 });
 
 describe.concurrent("a service that is asked to stop twice", () => {
-  it("ends at once, although an attempt is under way", async () => {
+  it("ends at once, although an attempt is in flight", async () => {
     const receiver = await startReceiver();
     receiver.answer = () => undefined;
     const database = await createTestDatabase();

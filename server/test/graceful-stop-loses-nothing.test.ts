@@ -69,7 +69,7 @@ describe.concurrent("a service that is told to stop", () => {
     expect(await acceptedEvents(next, account)).toBe(accepted.size);
   });
 
-  it("with a backlog ends and records the attempts under way, and returns the other leased items", async ({
+  it("with a backlog ends and records the attempts in flight, and returns the other leased items", async ({
     service,
     account,
     target,

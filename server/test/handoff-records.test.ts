@@ -240,7 +240,7 @@ describe("a poll of a task", () => {
     expect(rows).toEqual([{ lease_until: null, lease_token: null, polls: 0 }]);
   });
 
-  it("is repeated at once when the agent notifies of a change while it is under way", async ({
+  it("is repeated at once when the agent notifies of a change while it is in progress", async ({
     node,
     handoff,
   }) => {

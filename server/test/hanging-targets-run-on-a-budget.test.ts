@@ -10,12 +10,12 @@ import { endLeases } from "./support/passedTime.ts";
 
 const maxInFlight = 64;
 /**
- * Half of all requests may be under way to slow, untried and hanging targets, plus one to an untried target, which
+ * Half of all requests may be in progress to slow, untried and hanging targets, plus one to an untried target, which
  * may always be tried; an eighth to targets known to hang.
  */
 const unprovenLimit = 32 + 1;
 const hangingLimit = 8;
-/** More targets than may have requests under way. */
+/** More targets than may have requests in flight. */
 const hangingTargets = 48;
 const limitMs = 30_000;
 /** Requests to paths that begin with /hang, which are never answered: current number and maximum. */

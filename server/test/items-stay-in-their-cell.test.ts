@@ -181,21 +181,21 @@ it("a backup restores the rows of each cell, and an operator sees the cells", as
   expect(await org("show", org_id)).toMatchObject({ usage: { accepted: 6, waived: 6, pending: 0 } });
 });
 
-it("the limit of requests under way is shared by all cells", async ({ service, receiver }) => {
+it("the limit of requests in flight is shared by all cells", async ({ service, receiver }) => {
   const account = await signUp(service);
-  const underWay = new Set<ServerResponse>();
+  const inFlight = new Set<ServerResponse>();
   let isHolding = false;
   receiver.answer = (_received, response) => {
     if (!isHolding) {
       response.end();
       return;
     }
-    underWay.add(response);
-    response.once("close", () => underWay.delete(response));
+    inFlight.add(response);
+    response.once("close", () => inFlight.delete(response));
   };
   onTestFinished(() => {
     isHolding = false;
-    for (const response of underWay) response.end();
+    for (const response of inFlight) response.end();
   });
   const make = () => createWebhookTarget(service, account, receiver.url);
   const targets = await Promise.all(Array.from({ length: 12 }, make));
@@ -209,9 +209,9 @@ it("the limit of requests under way is shared by all cells", async ({ service, r
   );
   isHolding = true;
   await sendToAll();
-  // One organization, whose items are in one cell, may have seven eighths of all requests under way.
+  // One organization, whose items are in one cell, may have seven eighths of all requests in flight.
   await until(
-    () => underWay.size,
+    () => inFlight.size,
     (requests) => requests >= maxInFlight / 2,
   );
 });

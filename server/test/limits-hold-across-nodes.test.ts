@@ -104,7 +104,7 @@ it("items that a rate limit holds back take no memory, and delay no other target
   await receiver.arrivals(200, { path: "/limited" });
 });
 
-it("a target has no more requests under way than it may, over both nodes", async ({
+it("a target has no more requests in flight than it may, over both nodes", async ({
   receiver,
   pool,
   nodes,
@@ -112,12 +112,12 @@ it("a target has no more requests under way than it may, over both nodes", async
   sendThroughBoth,
 }) => {
   const most = 3;
-  let underWay = 0;
+  let inFlight = 0;
   const seen: number[] = [];
   receiver.answer = (received, response) => {
-    seen.push(++underWay);
+    seen.push(++inFlight);
     setTimeout(() => {
-      underWay--;
+      inFlight--;
       answerOk(received, response);
     }, 20);
   };
@@ -127,7 +127,7 @@ it("a target has no more requests under way than it may, over both nodes", async
   await storeDueItems(pool, { orgId: account.user.org_id, targetId: limited.id, count: 150 });
   await sendThroughBoth(limited.id, 150);
   await receiver.arrivals(300, { path: "/limited", limitMs: 60_000 });
-  expect(Math.max(...seen), "requests under way").toBe(most);
+  expect(Math.max(...seen), "requests in flight").toBe(most);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(300);
   // A node with nothing to send returns its share.
   await until(

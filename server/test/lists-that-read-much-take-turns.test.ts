@@ -6,7 +6,7 @@ import type { Answer } from "./support/testNode.ts";
 
 const it = sharedNodeTest();
 
-const quotaOf = (kind: ReadKind): number => readLimits[kind].underWay + readLimits[kind].waiting;
+const quotaOf = (kind: ReadKind): number => readLimits[kind].inFlight + readLimits[kind].waiting;
 const statuses = (answers: readonly Answer[]): number[] => [...new Set(answers.map(({ status }) => status))];
 const paths = {
   searches: [

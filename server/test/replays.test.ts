@@ -69,7 +69,7 @@ describe("a replay of many events", () => {
     expect(await jobs.listed(`target_id=${target.id}`)).toHaveLength(9);
   });
 
-  it("of failed events leaves out those with a replay that is under way or succeeded", async ({
+  it("of failed events leaves out those with a replay that is in progress or succeeded", async ({
     own,
     jobs,
     receiver,

@@ -32,7 +32,7 @@ const it = sharedServiceTest()
       (through: ServiceProcess, target: WebhookTarget, body: Record<string, unknown>): Promise<Answer> =>
         through.call("PATCH", `/api/v1/targets/${target.id}`, { key: account.api_key, body }),
   )
-  /** A target whose receiver does not answer yet, with items under way and items waiting in memory. */
+  /** A target whose receiver does not answer yet, with items in progress and items waiting in memory. */
   .extend(
     "busyTarget",
     file,
@@ -191,7 +191,7 @@ describe("an item that waits for a target", () => {
   /** Longer than a node uses its cached data of a target to which nothing is sent. */
   const trustMs = 400;
 
-  it("is CANCELED at once when the target is deleted, even while it is under way, and is not sent", async ({
+  it("is CANCELED at once when the target is deleted, even while it is in progress, and is not sent", async ({
     busyTarget,
     other,
     account,
@@ -204,12 +204,12 @@ describe("an item that waits for a target", () => {
     const deletedAtMs = Date.now();
     expect(await statuses(ids)).toEqual(new Map([["CANCELED", 30]]));
     await until(() => Date.now() - deletedAtMs > trustMs);
-    const underWay = sentTo("/canceled");
+    const inFlight = sentTo("/canceled");
     release();
     // A later item of another target shows that the nodes have continued.
     await servedTarget("/after-canceled");
     expect(await statuses(ids)).toEqual(new Map([["CANCELED", 30]]));
-    expect([underWay < 30, sentTo("/canceled")]).toEqual([true, underWay]);
+    expect([inFlight < 30, sentTo("/canceled")]).toEqual([true, inFlight]);
   });
 
   it("is held when the target is disabled, and sent when it is enabled", async ({
@@ -224,10 +224,10 @@ describe("an item that waits for a target", () => {
     await change(other, target, { enabled: false });
     const disabledAtMs = Date.now();
     await until(() => Date.now() - disabledAtMs > trustMs);
-    const underWay = sentTo("/held");
+    const inFlight = sentTo("/held");
     release();
     await servedTarget("/after-held");
-    expect([underWay < 30, sentTo("/held")]).toEqual([true, underWay]);
+    expect([inFlight < 30, sentTo("/held")]).toEqual([true, inFlight]);
     await change(other, target, { enabled: true });
     const arrived = await receiver.arrivals(30, { path: "/held" });
     expect(new Set(arrived.map((one) => one.id))).toEqual(new Set(ids));

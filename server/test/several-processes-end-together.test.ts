@@ -37,7 +37,7 @@ function writersOf(service: ServiceProcess, message: string): string[] {
 }
 
 describe("a service of two processes", () => {
-  it("that is told to stop ends its processes one after another, finishes all work under way, and exits with code 0", async ({
+  it("that is told to stop ends its processes one after another, finishes all work in progress, and exits with code 0", async ({
     service,
     account,
     target,

@@ -24,7 +24,7 @@ it.runIf(process.platform === "linux")(
   async ({ service, account, receiver, leaveDescriptors }) => {
     const { id: target } = await createWebhookTarget(service, account, receiver.url);
     const ids: string[] = [];
-    // Until the target is known to answer, and may have many requests under way.
+    // Until the target is known to answer, and may have many requests in flight.
     for (let n = 0; n < 40; n++) ids.push(await sendItem(service, account, target));
     await receiver.arrivals(ids.length);
     const held: (() => void)[] = [];

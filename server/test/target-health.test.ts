@@ -87,7 +87,7 @@ it("shows an open circuit on every node while the target fails steadily, and a c
   expect(closed).toMatchObject({ failing_since: null, last_success_at: seconds });
 });
 
-it("counts requests under way, and held items while the target is disabled", async ({
+it("counts requests in flight, and held items while the target is disabled", async ({
   account,
   receiver,
   node,

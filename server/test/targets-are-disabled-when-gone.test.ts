@@ -86,7 +86,7 @@ it("410 Gone holds the other waiting items: they are sent when the owner enables
   });
   const events = await listEvents(service, account, `target_id=${target.id}`);
   expect(events.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-  // Attempts that were under way got a 410, too.
+  // Attempts that were in progress got a 410, too.
   expect(new Set(events.map(({ status }) => status))).toEqual(new Set(["FAILED", "DELIVERED"]));
 });
 

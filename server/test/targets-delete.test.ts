@@ -75,7 +75,7 @@ it("an item that is being delivered when its target is deleted stays CANCELED, w
   const answers: (() => void)[] = [];
   receiver.answer = (received, response) => void answers.push(() => answerOk(received, response));
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/hanging`);
-  // The first item is under way, the others wait for its outcome in the node's memory.
+  // The first item is in progress, the others wait for its outcome in the node's memory.
   const events = await sendItems(node, account, id, 3);
   await receiver.arrivals(1, { path: "/hanging" });
   await deleteTarget(id);

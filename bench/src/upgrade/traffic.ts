@@ -69,7 +69,7 @@ export function startTraffic(options: TrafficOptions): Traffic {
 
 async function send(options: TrafficOptions, { sent, accepted }: Seens, stopped: AbortSignal): Promise<void> {
   const { balancer, key, targetIds, itemsPerSecond } = options;
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const sendOne = async (number: number, dueMs: number): Promise<void> => {
     const targetId = targetIds[number % targetIds.length]!;
     const answer = await balancer.post(`/t/${targetId}`, key, { event_type: "order.created", data });
@@ -83,11 +83,11 @@ async function send(options: TrafficOptions, { sent, accepted }: Seens, stopped:
       const dueMs = beganMs + (number * 1_000) / itemsPerSecond;
       if (dueMs > performance.now()) break;
       const one = sendOne(number++, dueMs);
-      underWay.add(one);
-      void one.finally(() => underWay.delete(one));
+      inFlight.add(one);
+      void one.finally(() => inFlight.delete(one));
     }
   }
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
 }
 
 async function consume(

@@ -19,7 +19,7 @@ interface SelectionBarProps {
 
 /**
  * Actions on the selected rows. After all rows of a page are selected, a second step offers all items that match the filter.
- * Failed items whose replay is under way or delivered are replayed only when the user asks for all.
+ * Failed items whose replay is in progress or delivered are replayed only when the user asks for all.
  */
 export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   const replay = useReplaySelected(selection.clear);
@@ -56,7 +56,7 @@ export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   );
 }
 
-/** Whether the item failed or is dead, and its latest replay is under way or succeeded. */
+/** Whether the item failed or is dead, and its latest replay is in progress or succeeded. */
 function isMadeGood({ status, replayed_by: latest }: ItemRow): boolean {
   return (status === "FAILED" || status === "DEAD") && wentThrough(latest);
 }

@@ -66,7 +66,7 @@ export interface LatestReplay {
   status: Status;
 }
 
-/** Whether a replay is under way or succeeded, so that another replay would send the item twice. */
+/** Whether a replay is in progress or succeeded, so that another replay would send the item twice. */
 export function wentThrough(replay: LatestReplay | null | undefined): boolean {
   return !["FAILED", "DEAD", "CANCELED", "EXPIRED", "FILTERED"].includes(replay?.status ?? "FAILED");
 }

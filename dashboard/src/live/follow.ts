@@ -48,7 +48,7 @@ export function followStream(queries: QueryClient): () => void {
     for (const key of stale) {
       const now = performance.now();
       if (now - (readAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < (refreshAfterMs[key] ?? 0)) continue;
-      // A read under way may have begun before the change of the event, so the query stays marked and is read once more.
+      // A read in progress may have begun before the change of the event, so the query stays marked and is read once more.
       if (queries.isFetching({ queryKey: [key] }) === 0) stale.delete(key);
       readAtMs.set(key, now);
       const ofKey = { queryKey: [key] };

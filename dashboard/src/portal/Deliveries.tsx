@@ -85,7 +85,7 @@ function Row({ event, onOpen }: { event: EventSummary; onOpen: () => void }) {
   );
 }
 
-/** Replays the latest failures, up to one page, without failures whose replay is under way or succeeded. */
+/** Replays the latest failures, up to one page, without failures whose replay is in progress or succeeded. */
 function ReplayFailures({ targetId }: { targetId: string }) {
   const queries = useQueryClient();
   const replay = useMutation({

@@ -13,7 +13,7 @@ import { PublicationItems } from "./PublicationItems.tsx";
 import { publicationQuery } from "./publicationQueries.ts";
 import { ReplayPublication } from "./ReplayPublication.tsx";
 
-/** One publication with the outcome of each of its items, refreshed while an item is under way. */
+/** One publication with the outcome of each of its items, refreshed while an item is in progress. */
 export function PublicationPage() {
   const id = usePathId();
   const pollMs = useRefreshMs(2000, 2000);

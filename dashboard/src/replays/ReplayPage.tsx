@@ -17,7 +17,7 @@ import { Progress } from "./Progress.tsx";
 import { cancelReplay, readReplay } from "./replayJobs.ts";
 import { averageRate, filterText, progressText, skippedText, stateNames } from "./replayWords.ts";
 
-/** One replay job, refreshed while the job or one of its deliveries is under way. */
+/** One replay job, refreshed while the job or one of its deliveries is in flight. */
 export function ReplayPage() {
   const id = usePathId();
   const pollMs = useRefreshMs(1000, 1000);

@@ -11,7 +11,7 @@ export interface Matching {
 /** Options of a replay job. */
 export interface ReplayOptions {
   ratePerSecond: number;
-  /** Includes failed items whose replay is under way or succeeded. */
+  /** Includes failed items whose replay is in progress or succeeded. */
   includeReplayed: boolean;
   /** Gives each replay a new webhook-id. */
   isNewWebhookId: boolean;

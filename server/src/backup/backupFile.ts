@@ -41,7 +41,7 @@ const frameBytes = 256 * 1024;
  * disk.
  */
 export async function writeBackup(path: string, contents: Contents): Promise<Written> {
-  // A draft of its own, because another backup into the same file may be under way, such as yesterday's.
+  // A draft of its own, because another backup into the same file may be in progress, such as yesterday's.
   const draft = `${path}.${randomBytes(4).toString("hex")}.partial`;
   let rows = 0;
   const counted = (more: number): void => void (rows += more);

@@ -20,7 +20,7 @@ export interface ReleaseDeps extends Processor, HoldDeps, Pick<Parts, "cells" | 
  */
 const settlingSeconds = 120;
 /**
- * Minimum time between storing a held draft and its release: the request that holds the draft may still be under way, and
+ * Minimum time between storing a held draft and its release: the request that holds the draft may still be in progress, and
  * would hold it forever if it arrived after the release.
  */
 const holdingSeconds = 60;

@@ -12,7 +12,7 @@ export interface Progress {
   durationMs: number | null;
   /** Why the last attempt failed; null when it succeeded or there was none. */
   error: string | null;
-  /** Unix milliseconds of the next attempt; null when an attempt is under way, none will follow, or the event is held. */
+  /** Unix milliseconds of the next attempt; null when an attempt is in flight, none will follow, or the event is held. */
   dueAtMs: number | null;
   /** Whether the event waits until its disabled target is enabled. */
   isHeld: boolean;

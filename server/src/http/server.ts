@@ -328,7 +328,7 @@ function belowPrefix(prefix: string): { rewriteUrl?: (request: { url?: string })
   };
 }
 
-/** The time for requests under way to end after the server stops, and the interval at which idle connections are closed. */
+/** The time for requests in flight to end after the server stops, and the interval at which idle connections are closed. */
 const graceMs = 5_000;
 const lookEveryMs = 100;
 

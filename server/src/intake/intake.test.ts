@@ -37,7 +37,7 @@ describe("items of a mailbox whose consumers are behind", () => {
     };
     await put(busyId, "first");
 
-    // A batch of consumers is under way.
+    // A batch of consumers is in progress.
     turns.begin(() => undefined);
     const held = put(busyId, "held");
     expect(intake.pending()).toBe(1);

@@ -24,7 +24,7 @@ export interface Delivery {
   webhookId: string | null;
   /** Trace context for the spans of the delivery; null when the item is not traced. */
   traceContext: TraceContext | null;
-  /** The span of the attempt under way; null when it is not traced. */
+  /** The span of the attempt in flight; null when it is not traced. */
   span: Span | null;
   leaseToken: number;
   /** When the lease ends, by this node's monotonic clock. It ends at the same time or later in the database. */

@@ -30,7 +30,7 @@ export function createMailer({ config, log, count, limits = defaultLimits }: Mai
   const { server, from, publicUrl } = config;
   const send = createSmtpSender(server, from);
   const waiting: Prepare[] = [];
-  const underWay = new Set<Promise<void>>();
+  const inFlight = new Set<Promise<void>>();
   const end = new AbortController();
 
   async function prepareAndSend(prepare: Prepare): Promise<void> {
@@ -49,14 +49,14 @@ export function createMailer({ config, log, count, limits = defaultLimits }: Mai
   }
 
   function startNext(): void {
-    if (underWay.size >= limits.concurrency) return;
+    if (inFlight.size >= limits.concurrency) return;
     const prepare = waiting.shift();
     if (prepare === undefined) return;
     const running = prepareAndSend(prepare).finally(() => {
-      underWay.delete(running);
+      inFlight.delete(running);
       startNext();
     });
-    underWay.add(running);
+    inFlight.add(running);
   }
 
   function giveUp(): void {
@@ -78,7 +78,7 @@ export function createMailer({ config, log, count, limits = defaultLimits }: Mai
     /** Sends queued mails for `stopLimitMs` and drops the rest. */
     async stop(): Promise<void> {
       const timer = setTimeout(giveUp, limits.stopLimitMs);
-      while (underWay.size > 0) await Promise.all(underWay);
+      while (inFlight.size > 0) await Promise.all(inFlight);
       clearTimeout(timer);
     },
   };

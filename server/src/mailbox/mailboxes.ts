@@ -107,7 +107,7 @@ export function createMailboxes(input: MailboxesDeps) {
     start: (): void => wakeups.start(),
     /** Ends all long polls; later claims do not wait. */
     stopWaiting: (): void => waiters.stop(),
-    /** Finishes the claims and changes under way. The pool stays open. */
+    /** Finishes the claims and changes in flight. The pool stays open. */
     async stop(): Promise<void> {
       waiters.stop();
       await Promise.all([claims, namedClaims, ends, claimChanges].map((commit) => commit.drained()));

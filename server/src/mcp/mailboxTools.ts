@@ -75,7 +75,7 @@ const claimMessages = defineTool(
   async ({ mailbox_id, claim_id = randomUUID(), ...options }, context) => {
     const { messages: claimed, remaining } = await claim(context, mailbox_id, claim_id, options);
     const release = (): Promise<void> => giveBack(context, mailbox_id, claimed);
-    context.onUnheard(release);
+    context.onUndelivered(release);
     try {
       context.signal.throwIfAborted();
       // All payloads of one answer share its size limit.

@@ -7,7 +7,7 @@ import { keys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { type RouteCall, type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { everyKey } from "../http/contract/scope.ts";
-import { callName, CallsUnderWay } from "./callsUnderWay.ts";
+import { callName, CallsInFlight } from "./callsInFlight.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
 import { ErrorBody } from "../http/contract/schemas.ts";
 import type { GivenUpRelay } from "./givenUpRelay.ts";
@@ -23,7 +23,7 @@ export interface McpRouteDeps {
   givenUp: GivenUpRelay;
 }
 
-type CallDeps = McpRouteDeps & { calls: CallsUnderWay };
+type CallDeps = McpRouteDeps & { calls: CallsInFlight };
 
 const description = `The streamable HTTP transport of the Model Context Protocol, with the API key as Bearer token: \
 initialize, ping, tools/list and tools/call. Each request gets one JSON response; there is no stream to open \
@@ -44,7 +44,7 @@ const Refusal = Type.Union([ErrorBody, JsonRpcError]);
 
 /** `POST /mcp`. */
 export function mcpRoute(deps: McpRouteDeps): RouteRecord {
-  return callRoute({ ...deps, calls: new CallsUnderWay() });
+  return callRoute({ ...deps, calls: new CallsInFlight() });
 }
 
 const callRoute = route("callTools", "POST /mcp", {

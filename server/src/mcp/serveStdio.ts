@@ -1,5 +1,5 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { CallsUnderWay } from "./callsUnderWay.ts";
+import { CallsInFlight } from "./callsInFlight.ts";
 import { createToolServer } from "./toolServer.ts";
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -14,7 +14,7 @@ import {
 /**
  * `postrider mcp`: serves the tools over standard input and output to the agent that started this process. The tools call the
  * service that `POSTRIDER_URL` and `POSTRIDER_KEY` name; `bin/load.cjs` sets both from the options or a profile.
- * Ends when the input ends, or at SIGINT or SIGTERM. Calls under way are then canceled, and the messages that they claimed are
+ * Ends when the input ends, or at SIGINT or SIGTERM. Calls in progress are then canceled, and the messages that they claimed are
  * released before the promise resolves.
  * @throws {Error} with a readable message when one of the two variables is missing or malformed.
  */
@@ -23,7 +23,7 @@ export async function serveStdio({
   stdin,
   stdout,
 }: Pick<NodeJS.Process, "env" | "stdin" | "stdout">): Promise<void> {
-  const calls = new CallsUnderWay();
+  const calls = new CallsInFlight();
   const mcp = createToolServer({ callInterface: callByHttp(readService(env)), calls, client: "stdio" });
   const over = new Promise<void>((resolve) => {
     const end = (): void => resolve();

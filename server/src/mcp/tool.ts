@@ -27,7 +27,7 @@ export interface ToolContext {
   /** Aborts when the client cancels the call. */
   signal: AbortSignal;
   /** Sets the function that undoes the call if its answer does not reach the client. */
-  onUnheard: (undo: () => Promise<void>) => void;
+  onUndelivered: (undo: () => Promise<void>) => void;
 }
 
 /** A tool: its description for agents, and its function. */

@@ -9,7 +9,7 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { version } from "../config/version.ts";
-import { callName, type CallsUnderWay } from "./callsUnderWay.ts";
+import { callName, type CallsInFlight } from "./callsInFlight.ts";
 import { CallRefusedError, type CallInterface } from "./interfaceCall.ts";
 import { ArgumentError, type Tool } from "./tool.ts";
 import { eventTypeTools } from "./eventTypeTools.ts";
@@ -31,7 +31,7 @@ export const tools: readonly Tool[] = [
 
 export interface ToolServerDeps {
   callInterface: CallInterface;
-  calls: CallsUnderWay;
+  calls: CallsInFlight;
   /** Distinguishes this client's calls from others. */
   client: string;
   /** Called with the name of a canceled call that is not among `calls`. */
@@ -52,7 +52,7 @@ export function createToolServer({ callInterface, calls, client, onElsewhere }: 
     const context = {
       callInterface,
       signal: AbortSignal.any([signal, call.signal]),
-      onUnheard: call.onUnheard,
+      onUndelivered: call.onUndelivered,
     };
     try {
       context.signal.throwIfAborted();

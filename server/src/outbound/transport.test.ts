@@ -147,11 +147,11 @@ test("closing ends all waiting requests and closes every connection to every ori
   const [quick, slow, other] = await Promise.all([receiver(), receiver(true), receiver(true)]);
   const outbound = outboundWith({ maxConnectionsPerOrigin: 2 });
   await Promise.all([get(outbound, quick), get(outbound, quick)]);
-  const underWay = [slow, slow, other, other].map((each) => get(outbound, each));
+  const inFlight = [slow, slow, other, other].map((each) => get(outbound, each));
   const waiting = [slow, slow, slow, other].map((each) => get(outbound, each));
   await Promise.all([requested(slow, 2), requested(other, 2)]);
   outbound.close();
-  for (const result of await Promise.all(underWay))
+  for (const result of await Promise.all(inFlight))
     expect(result).toMatchObject({ kind: "error", sent: true });
   for (const result of await Promise.all(waiting)) {
     expect(result).toMatchObject({ kind: "error", code: "local", message: "the service is shutting down" });

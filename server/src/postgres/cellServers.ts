@@ -32,7 +32,7 @@ export async function readPlacements(pool: pg.Pool): Promise<ReadonlyMap<string,
 
 /**
  * Checks that the pool's server is the one that Citus means, and that it can run this version's functions on the cell's
- * tables. From this host, the address may lead to another server, and an upgrade may be under way.
+ * tables. From this host, the address may lead to another server, and an upgrade may be in progress.
  * @throws {Error} that says why the server cannot be used, or the driver's error.
  */
 export async function checkWorker(pool: pg.Pool, schema: string, { group, mark }: Placement): Promise<void> {

@@ -59,7 +59,7 @@ export function createMovingPool(first: pg.Pool) {
      */
     pool: Object.create(first, { connect: { value: connect }, [origin]: { value: first } }) as pg.Pool,
     /**
-     * Takes connections from `to` from now on. Statements under way, and requests that wait for a connection, stay with their
+     * Takes connections from `to` from now on. Statements in progress, and requests that wait for a connection, stay with their
      * pool.
      */
     move(to: pg.Pool): void {

@@ -89,7 +89,7 @@ export async function createPartitions(session: BriefLocks, nowMs?: number): Pro
   for (const partition of missing) {
     await withBriefLocks(session, async () => {
       await createPartition(session.client, partition);
-      // Checked again now that no division can be under way: a division locks the tables until its end.
+      // Checked again now that no division can be in progress: a division locks the tables until its end.
       if (await isLeftByDivision(session.client, partition.home)) throw new Error(divided);
     });
   }

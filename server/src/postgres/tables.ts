@@ -110,7 +110,7 @@ export interface TargetRow {
   /** Maximum number of attempts per second, and of attempts at once after a pause; null for the service's own pace. */
   rate_limit_per_second: number | null;
   rate_limit_burst: number | null;
-  /** Maximum number of requests under way at the same time. */
+  /** Maximum number of requests in flight at the same time. */
   max_concurrency: number | null;
   /** The target's own headers, as `targets/headers.ts` writes them, and the version since which it has them. */
   headers: string | null;

@@ -244,7 +244,7 @@ export function createService(deps: ServiceDeps) {
       maintenance = startMaintenance({ ...shared, config, pool, log, nowMs, cells: parts });
       billing = startBillingWorker({ config, pool, cells, log, nowMs, clock });
     },
-    /** Accepts no more requests, finishes the work under way and releases other leases. The pools stay open. */
+    /** Accepts no more requests, finishes the work in progress and releases other leases. The pools stay open. */
     async stop(): Promise<void> {
       isStopping = true;
       for (const { mailboxes } of parts) mailboxes.stopWaiting();

@@ -74,7 +74,7 @@ export class GroupCommit<T, R> {
   readonly #turns: Turns;
   readonly #queue: FairQueue<Waiting<T, R>>;
   #running = 0;
-  #underWay = 0;
+  #inFlight = 0;
   #isScheduled = false;
   #onDrained: (() => void)[] = [];
   #gathering: NodeJS.Timeout | undefined;
@@ -116,7 +116,7 @@ export class GroupCommit<T, R> {
 
   /** Number of pieces that wait or run. */
   pending(): number {
-    return this.#queue.length + this.#underWay;
+    return this.#queue.length + this.#inFlight;
   }
 
   /** Work that waits for its batch. */
@@ -179,7 +179,7 @@ export class GroupCommit<T, R> {
       this.#turns.begin(this.#start);
       this.#options.pace?.begin(batch.length);
       onlyFull = true;
-      this.#underWay += batch.length;
+      this.#inFlight += batch.length;
       void this.#commit(batch);
     }
   };
@@ -212,7 +212,7 @@ export class GroupCommit<T, R> {
     }
     await afterTicks();
     settled();
-    this.#underWay -= batch.length;
+    this.#inFlight -= batch.length;
     if (this.pending() === 0) this.#tellDrained();
   }
 

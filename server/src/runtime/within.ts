@@ -11,11 +11,11 @@ export function within<T>(limitMs: number, answer: Promise<T>, late: T): Promise
 
 /** Single flight: calls during `work` share its result or error; a later call runs `work` again. */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | undefined;
+  let inFlight: Promise<T> | undefined;
   return () => {
-    underWay ??= work().finally(() => {
-      underWay = undefined;
+    inFlight ??= work().finally(() => {
+      inFlight = undefined;
     });
-    return underWay;
+    return inFlight;
   };
 }

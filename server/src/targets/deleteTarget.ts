@@ -26,7 +26,7 @@ export async function deleteTarget(
 }
 
 /**
- * Removes a target within a transaction, and cancels its leased deliveries, so that no attempt under way changes their status
+ * Removes a target within a transaction, and cancels its leased deliveries, so that no attempt in flight changes their status
  * afterwards. Returns undefined when the organization has no such target.
  */
 export async function removeTargetIn(

@@ -16,14 +16,14 @@ const maxWaitingLength = 16 * 1024 * 1024;
  */
 export function createLineWriter(fd: number) {
   let gathered = "";
-  let underWay: Buffer | undefined;
+  let inFlight: Buffer | undefined;
   let dropped = 0;
   const schedule = soon(writeNext);
 
   function writeNext(): void {
-    if (underWay !== undefined || gathered === "") return;
-    underWay = takePiece();
-    writeAll(underWay);
+    if (inFlight !== undefined || gathered === "") return;
+    inFlight = takePiece();
+    writeAll(inFlight);
   }
 
   function takePiece(): Buffer {
@@ -45,15 +45,15 @@ export function createLineWriter(fd: number) {
       }
       // A failure of the log itself cannot be logged; the service continues without the log.
       const rest = error ? undefined : bytes.subarray(written);
-      underWay = rest?.length ? rest : undefined;
-      if (underWay !== undefined) writeAll(underWay);
+      inFlight = rest?.length ? rest : undefined;
+      if (inFlight !== undefined) writeAll(inFlight);
       else if (gathered.length >= pieceLength) writeNext();
       else if (gathered !== "") schedule();
     });
   }
 
   function isWriting(): boolean {
-    return underWay !== undefined;
+    return inFlight !== undefined;
   }
 
   return {

@@ -19,7 +19,7 @@ export interface Balancer {
 
 export function createBalancer(): Balancer {
   const rotation: ServiceProcess[] = [];
-  const underWay = new Map<ServiceProcess, number>();
+  const inFlight = new Map<ServiceProcess, number>();
   const served = new Map<ServiceProcess, number>();
   const problems: string[] = [];
   const ended = new EventEmitter();
@@ -33,11 +33,11 @@ export function createBalancer(): Balancer {
     add: (service) => void rotation.push(service),
     async remove(service) {
       rotation.splice(rotation.indexOf(service), 1);
-      while ((underWay.get(service) ?? 0) > 0) await once(ended, "request");
+      while ((inFlight.get(service) ?? 0) > 0) await once(ended, "request");
     },
     async post(path, key, body, headers = {}) {
       const service = rotation[turn++ % rotation.length]!;
-      count(underWay, service, 1);
+      count(inFlight, service, 1);
       try {
         const response = await fetch(service.url + path, {
           method: "POST",
@@ -53,7 +53,7 @@ export function createBalancer(): Balancer {
       } catch (error) {
         problems.push(`${path}: ${String(error)}`);
       } finally {
-        count(underWay, service, -1);
+        count(inFlight, service, -1);
         ended.emit("request");
       }
       return undefined;

@@ -53,14 +53,14 @@ it("items that wait past their retention are CANCELED; leased and younger items 
   const old = [...(await storeWaiting(noonMs - 5_000, 3)), ...(await storeWaiting(noonMs - 2_000, 1))];
   const tried = "update deliveries set attempts = 2, due_at = $2 where id = $1";
   await pool.query(tried, [old.at(-1), noonMs + 20 * dayMs]);
-  const underWay = await storeWaiting(noonMs - 1_000, 1, true);
+  const inFlight = await storeWaiting(noonMs - 1_000, 1, true);
   // The row's last item is not old enough yet.
   const border = await storeWaiting(noonMs - 2, 4);
   const young = await storeWaiting(noonMs + 1_000, 1);
   const ofDroppedDay = await storeWaiting(noonMs - dayMs, 1);
   expect(await cancelExpired(pool, retention)).toBe(4);
   expect(await column("select event_id from settlements where status = 'CANCELED'")).toEqual(old.sort());
-  const left = [underWay, border, young, ofDroppedDay].flat().sort();
+  const left = [inFlight, border, young, ofDroppedDay].flat().sort();
   expect(await column("select unnest(event_ids) from deliveries")).toEqual(left);
   expect(await cancelExpired(pool, retention)).toBe(0);
 });

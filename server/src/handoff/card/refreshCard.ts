@@ -125,7 +125,7 @@ export type RereadCard = (targetId: string, timeoutMs: number) => Promise<Reread
 
 /** Reads a card at most once at a time per target (single flight), and caches the result for a minute. */
 export function createCardRereader(deps: RefreshDeps): RereadCard {
-  const underWay = new Map<string, Promise<Reread>>();
+  const inFlight = new Map<string, Promise<Reread>>();
   const last = new Map<string, { atMs: number; isSame: boolean }>();
 
   async function reread(targetId: string, timeoutMs: number): Promise<Reread> {
@@ -140,14 +140,14 @@ export function createCardRereader(deps: RefreshDeps): RereadCard {
   }
 
   return (targetId, timeoutMs) => {
-    const present = underWay.get(targetId);
+    const present = inFlight.get(targetId);
     if (present !== undefined) return present;
     const known = last.get(targetId);
     if (known !== undefined && performance.now() - known.atMs < rereadPauseMs) {
       return Promise.resolve(known.isSame ? "same" : "unknown");
     }
-    const work = reread(targetId, timeoutMs).finally(() => underWay.delete(targetId));
-    underWay.set(targetId, work);
+    const work = reread(targetId, timeoutMs).finally(() => inFlight.delete(targetId));
+    inFlight.set(targetId, work);
     return work;
   };
 }

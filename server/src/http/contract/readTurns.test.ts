@@ -59,8 +59,8 @@ const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resol
 
 test("an organization may run and queue a limited number of requests of a kind, and does not delay other organizations", async () => {
   const { begun, start, end } = stage(new ReadTurns(connections));
-  const { underWay, waiting } = readLimits.stats;
-  const all = Array.from({ length: underWay + waiting }, (_, n) => start("stats", `a${n}`));
+  const { inFlight, waiting } = readLimits.stats;
+  const all = Array.from({ length: inFlight + waiting }, (_, n) => start("stats", `a${n}`));
   const refused = start("stats", "too many");
   await expect(refused.answer).rejects.toMatchObject({
     status: 429,
@@ -69,7 +69,7 @@ test("an organization may run and queue a limited number of requests of a kind, 
   });
   expect(Object.fromEntries(refused.reply.headers)).toEqual({
     ratelimit: '"stats";r=0;t=1',
-    "ratelimit-policy": `"stats";q=${underWay + waiting};qu="concurrent-requests"`,
+    "ratelimit-policy": `"stats";q=${inFlight + waiting};qu="concurrent-requests"`,
   });
   start("stats", "b0", { org: "b" });
   start("lists", "another kind");
@@ -78,7 +78,7 @@ test("an organization may run and queue a limited number of requests of a kind, 
   await end(all[1]!, "a1");
   await settled();
   expect(begun.at(-1)).toBe("a3");
-  expect(all[1]!.reply.headers.get("ratelimit")).toBe(`"stats";r=${underWay + waiting - 2};t=1`);
+  expect(all[1]!.reply.headers.get("ratelimit")).toBe(`"stats";r=${inFlight + waiting - 2};t=1`);
 });
 
 test("an organization runs one long request at a time, and all organizations use a quarter of the connections", async () => {
@@ -94,7 +94,7 @@ test("an organization runs one long request at a time, and all organizations use
   expect(begun).toEqual(["a1", "a list", "b1", "c1"]);
   await end(first, "a1");
   await settled();
-  // A free place goes to the organization with the fewest requests under way.
+  // A free place goes to the organization with the fewest requests in flight.
   expect(begun.slice(4)).toEqual(["d1"]);
   await end(other, "b1");
   await settled();
@@ -111,7 +111,7 @@ test("the smallest pool still runs one long request", async () => {
 
 test("a customer runs one request of a kind at a time, and uses a quarter of its organization's places", async () => {
   const { begun, start } = stage(new ReadTurns(connections));
-  const quota = Math.ceil((readLimits.lists.underWay + readLimits.lists.waiting) / 4);
+  const quota = Math.ceil((readLimits.lists.inFlight + readLimits.lists.waiting) / 4);
   for (let n = 0; n < quota; n++) start("lists", `ada${n}`, { customer: "ada" });
   const refused = start("lists", "too many", { customer: "ada" });
   await expect(refused.answer).rejects.toMatchObject({ status: 429 });
@@ -159,8 +159,8 @@ test("a request that fails frees its place", async () => {
   const turns = new ReadTurns(connections);
   const caller = { kind: "apiKey", orgId: "a", keyId: "k", scope: undefined } as const;
   const fail = (): Promise<never> => Promise.reject(new Error("no"));
-  const { underWay, waiting } = readLimits["replay-counts"];
-  for (let n = 0; n <= underWay + waiting; n++) {
+  const { inFlight, waiting } = readLimits["replay-counts"];
+  for (let n = 0; n <= inFlight + waiting; n++) {
     const call = { caller, reply: new Reply() as unknown as FastifyReply };
     await expect(turns.run("replay-counts", call, fail)).rejects.toThrow("no");
   }

@@ -4,7 +4,7 @@ import { ApiError } from "./errors.ts";
 import type { RouteCall } from "./route.ts";
 import { customerOf } from "./scope.ts";
 
-/** A request that waits or is under way. */
+/** A request that waits or is in progress. */
 interface Turn {
   kind: ReadKind;
   /** The customer that the caller is limited to. */
@@ -14,18 +14,18 @@ interface Turn {
 
 /** The requests of an organization. */
 interface Line {
-  underWay: Turn[];
+  inFlight: Turn[];
   waiting: Turn[];
 }
 
 /**
  * Limits the concurrency of requests that may read many rows, because each holds one of the process's database connections. An
  * organization runs a few requests of each kind, and at most one long request. Long requests of all organizations together use a
- * quarter of the connections. A free place goes to the organization with the fewest requests under way.
+ * quarter of the connections. A free place goes to the organization with the fewest requests in flight.
  */
 export class ReadTurns {
   readonly #mostLong: number;
-  #longUnderWay = 0;
+  #longInFlight = 0;
   /** By organization, in the order of their turns. */
   readonly #lines = new Map<string, Line>();
 
@@ -44,7 +44,7 @@ export class ReadTurns {
     { caller, reply }: Pick<RouteCall, "caller" | "reply">,
     read: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const line = this.#lines.get(caller.orgId) ?? { underWay: [], waiting: [] };
+    const line = this.#lines.get(caller.orgId) ?? { inFlight: [], waiting: [] };
     const customer = customerOf(caller.scope);
     const { quota, left } = placesOf(line, kind, customer);
     if (left <= 0) throw refusal(reply, kind, quota);
@@ -87,8 +87,8 @@ export class ReadTurns {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const { orgId, line, turn } = next;
       line.waiting.splice(line.waiting.indexOf(turn), 1);
-      line.underWay.push(turn);
-      if (readLimits[turn.kind].isLong) this.#longUnderWay++;
+      line.inFlight.push(turn);
+      if (readLimits[turn.kind].isLong) this.#longInFlight++;
       // The organization moves to the end of the order.
       this.#lines.delete(orgId);
       this.#lines.set(orgId, line);
@@ -96,48 +96,48 @@ export class ReadTurns {
     }
   }
 
-  /** The next request of the organization with the fewest under way. */
+  /** The next request of the organization with the fewest in progress. */
   #next(): { orgId: string; line: Line; turn: Turn } | undefined {
     let next: { orgId: string; line: Line; turn: Turn } | undefined;
     for (const [orgId, line] of this.#lines) {
-      if (next !== undefined && next.line.underWay.length <= line.underWay.length) continue;
+      if (next !== undefined && next.line.inFlight.length <= line.inFlight.length) continue;
       const turn = line.waiting.find((one) => this.#mayBegin(line, one));
       if (turn !== undefined) next = { orgId, line, turn };
     }
     return next;
   }
 
-  #mayBegin({ underWay }: Line, { kind, customer }: Turn): boolean {
-    const alike = underWay.filter((one) => one.kind === kind);
-    if (alike.length >= readLimits[kind].underWay) return false;
+  #mayBegin({ inFlight }: Line, { kind, customer }: Turn): boolean {
+    const alike = inFlight.filter((one) => one.kind === kind);
+    if (alike.length >= readLimits[kind].inFlight) return false;
     if (customer !== undefined && alike.some((one) => one.customer === customer)) return false;
     if (!readLimits[kind].isLong) return true;
-    const hasLong = underWay.some((one) => readLimits[one.kind].isLong);
-    return !hasLong && this.#longUnderWay < this.#mostLong;
+    const hasLong = inFlight.some((one) => readLimits[one.kind].isLong);
+    return !hasLong && this.#longInFlight < this.#mostLong;
   }
 
   /** Ends a request and begins the next ones. @param turn undefined for a request that did not begin. */
   #end(orgId: string, line: Line, turn: Turn | undefined): void {
     if (turn !== undefined) {
-      line.underWay.splice(line.underWay.indexOf(turn), 1);
-      if (readLimits[turn.kind].isLong) this.#longUnderWay--;
+      line.inFlight.splice(line.inFlight.indexOf(turn), 1);
+      if (readLimits[turn.kind].isLong) this.#longInFlight--;
       // Further requests of this customer now wait behind those of other customers and of the organization itself.
       const isOthers = (one: Turn): boolean => one.customer !== turn.customer;
       line.waiting = [...line.waiting.filter(isOthers), ...line.waiting.filter((one) => !isOthers(one))];
     }
-    if (line.underWay.length + line.waiting.length === 0) this.#lines.delete(orgId);
+    if (line.inFlight.length + line.waiting.length === 0) this.#lines.delete(orgId);
     this.#begin();
   }
 }
 
 /** The number of places that the caller may use, and how many of them are free. */
 function placesOf(
-  { underWay, waiting }: Line,
+  { inFlight, waiting }: Line,
   kind: ReadKind,
   customer: string | undefined,
 ): { quota: number; left: number } {
-  const quota = readLimits[kind].underWay + readLimits[kind].waiting;
-  const alike = [...underWay, ...waiting].filter((one) => one.kind === kind);
+  const quota = readLimits[kind].inFlight + readLimits[kind].waiting;
+  const alike = [...inFlight, ...waiting].filter((one) => one.kind === kind);
   const left = quota - alike.length;
   if (customer === undefined) return { quota, left };
   const own = Math.ceil(quota * customersPart);
@@ -173,7 +173,7 @@ function sayLimit(
 /** The limits of an organization's requests of one kind, in this process. */
 interface ReadLimit {
   /** The most requests that run at a time. */
-  underWay: number;
+  inFlight: number;
   /** The most requests that wait for a turn; further requests are refused. */
   waiting: number;
   /** `Retry-After` of a refused caller, in seconds. */
@@ -188,17 +188,17 @@ interface ReadLimit {
  */
 export const readLimits = {
   /** Counts of replays, in a dry run and at a start: up to two seconds. */
-  "replay-counts": { underWay: 1, waiting: 20, retryAfterSeconds: 2, isLong: true },
+  "replay-counts": { inFlight: 1, waiting: 20, retryAfterSeconds: 2, isLong: true },
   /** Lists that combine filters or have a large offset. */
-  searches: { underWay: 1, waiting: 40, retryAfterSeconds: 2, isLong: true },
+  searches: { inFlight: 1, waiting: 40, retryAfterSeconds: 2, isLong: true },
   /** Replays of publications, of up to a thousand items. */
-  "publication-replays": { underWay: 1, waiting: 20, retryAfterSeconds: 2, isLong: true },
+  "publication-replays": { inFlight: 1, waiting: 20, retryAfterSeconds: 2, isLong: true },
   /** Imports of event types, of up to a thousand types. */
-  imports: { underWay: 1, waiting: 5, retryAfterSeconds: 2, isLong: true },
+  imports: { inFlight: 1, waiting: 5, retryAfterSeconds: 2, isLong: true },
   /** Lists that are merged from many targets, or sorted. */
-  lists: { underWay: 3, waiting: 250, retryAfterSeconds: 1, isLong: false },
+  lists: { inFlight: 3, waiting: 250, retryAfterSeconds: 1, isLong: false },
   /** Statistics. A page requests them for several targets, up to six at a time, as browsers do. */
-  stats: { underWay: 3, waiting: 60, retryAfterSeconds: 1, isLong: false },
+  stats: { inFlight: 3, waiting: 60, retryAfterSeconds: 1, isLong: false },
 } as const satisfies Record<string, ReadLimit>;
 
 export type ReadKind = keyof typeof readLimits;

@@ -145,7 +145,7 @@ describe("waiters (long polls)", () => {
     expect(await outcome).toEqual(claimed("a"));
   });
 
-  it("let a claim under way finish when the node stops", async () => {
+  it("let a claim in flight finish when the node stops", async () => {
     const { waiters, next, askAgain } = setUp();
     const { outcome, second } = await askAgain();
     waiters.stop();

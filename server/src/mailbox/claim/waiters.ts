@@ -22,7 +22,7 @@ const maxTimerMs = 2 ** 31 - 1;
 
 const nothing: ClaimOutcome = { kind: "empty", retryInMs: null, remaining: { ready: 0, claimed: 0 } };
 
-/** A mailbox for which a claim is under way or waits. */
+/** A mailbox for which a claim is in flight or waits. */
 interface Box {
   id: string;
   /** The number of wakes, so that a wake during a claim is not missed. */
@@ -37,7 +37,7 @@ interface Box {
 interface Waiter {
   request: WaitingClaim;
   isAsking: boolean;
-  /** Whether its time is up or its client gone: the waiter takes the result of a claim under way and makes no other claim. */
+  /** Whether its time is up or its client gone: the waiter takes the result of a claim in flight and makes no other claim. */
   isOver: boolean;
   settle: (outcome: ClaimOutcome) => void;
   fail: (error: Error) => void;

@@ -13,7 +13,7 @@ export interface TargetConfig {
   signing: { keys: Buffer[] } | { fault: string };
   /** The target's own headers with the number of their set, or the reason why they cannot be decrypted. */
   headers: (OpenHeaders & { set: number }) | { fault: string } | null;
-  /** The owner's limits of attempts per second and of requests under way, on all nodes together; null for no limit. */
+  /** The owner's limits of attempts per second and of requests in flight, on all nodes together; null for no limit. */
   perSecond: number | null;
   maxConcurrency: number | null;
   maxRetries: number;

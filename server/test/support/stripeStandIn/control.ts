@@ -26,8 +26,8 @@ export type Control =
 export async function control(world: World, request: Control): Promise<object> {
   switch (request.action) {
     case "clock":
-      // Waits for requests under way: each request belongs to the time at which it was sent.
-      while (world.underWay > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      // Waits for requests in flight: each request belongs to the time at which it was sent.
+      while (world.inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 1));
       world.fixedNow = request.now;
       runBilling(world);
       return {};

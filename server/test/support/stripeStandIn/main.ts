@@ -58,11 +58,11 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
     return;
   }
   runBilling(world);
-  world.underWay++;
+  world.inFlight++;
   try {
     await answerCall(world, request, response, { url, body });
   } finally {
-    world.underWay--;
+    world.inFlight--;
   }
 }
 

@@ -95,11 +95,11 @@ export interface World {
   };
   /** Time after which a stored meter event appears in summaries, seconds. */
   summaryLagSeconds: number;
-  /** Customers with a meter event under way, and the number of simultaneous ones. */
+  /** Customers with a meter event in progress, and the number of simultaneous ones. */
   metering: Set<string>;
   overlaps: number;
-  /** Requests under way; setting the clock waits for them. */
-  underWay: number;
+  /** Requests in progress; setting the clock waits for them. */
+  inFlight: number;
   /** Requests answered, by method and path shape. */
   requests: Record<string, number>;
 }
@@ -118,7 +118,7 @@ export function createWorld(): World {
     summaryLagSeconds: 0,
     metering: new Set(),
     overlaps: 0,
-    underWay: 0,
+    inFlight: 0,
     requests: {},
   };
 }

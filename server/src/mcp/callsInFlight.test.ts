@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { CallsUnderWay } from "./callsUnderWay.ts";
+import { CallsInFlight } from "./callsInFlight.ts";
 
 describe("a call that its client cancels", () => {
-  it("is aborted if it is under way, and undone if it was answered", async () => {
-    const calls = new CallsUnderWay();
+  it("is aborted if it is in progress, and undone if it was answered", async () => {
+    const calls = new CallsInFlight();
     const [waiting, answered] = [calls.begin("a 1"), calls.begin("a 2")];
     const undone: string[] = [];
-    answered.onUnheard(async () => void undone.push("a 2"));
+    answered.onUndelivered(async () => void undone.push("a 2"));
     answered.end();
     await calls.giveUpAll("a ");
     expect(waiting.signal.aborted).toBe(true);
@@ -14,7 +14,7 @@ describe("a call that its client cancels", () => {
   });
 
   it("does not begin if the cancellation arrived before the call", () => {
-    const calls = new CallsUnderWay();
+    const calls = new CallsInFlight();
     calls.giveUp("a 1");
     expect(calls.begin("a 2").signal.aborted).toBe(false);
     expect(calls.begin("a 1").signal.aborted).toBe(true);
@@ -22,10 +22,10 @@ describe("a call that its client cancels", () => {
   });
 
   it("is undone once, even if it is canceled several times, and other clients' calls are not affected", async () => {
-    const calls = new CallsUnderWay();
+    const calls = new CallsInFlight();
     const [one, other] = [calls.begin("a 1"), calls.begin("b 1")];
     let count = 0;
-    one.onUnheard(async () => void count++);
+    one.onUndelivered(async () => void count++);
     calls.giveUp("a 1");
     calls.giveUp("a 1");
     await calls.giveUpAll("a ");

@@ -5,9 +5,9 @@ const maxCalls = 10_000;
 
 /**
  * The calls of this process that can be canceled. A client cancels a call in a separate message, which may arrive while the call
- * is under way or just after its answer was sent.
+ * is in progress or just after its answer was sent.
  */
-export class CallsUnderWay {
+export class CallsInFlight {
   readonly #calls = new Map<string, { aborting: AbortController; undo: () => Promise<void> }>();
   readonly #undone = new Set<Promise<void>>();
   /** Calls that were canceled before they began: the two messages came over two connections and were read in reverse order. */
@@ -23,7 +23,7 @@ export class CallsUnderWay {
       /** Aborts when the client cancels the call. */
       signal: aborting.signal,
       /** Sets the function that undoes the call if its answer does not reach the client. */
-      onUnheard: (undo: () => Promise<void>): void => void (entry.undo = undo),
+      onUndelivered: (undo: () => Promise<void>): void => void (entry.undo = undo),
       /** Called when the answer is being sent. */
       end: (): void => {
         const forget = (): void => {
@@ -35,7 +35,7 @@ export class CallsUnderWay {
   }
 
   /**
-   * Cancels a call: aborts it if it is under way, and undoes what it did.
+   * Cancels a call: aborts it if it is in progress, and undoes what it did.
    * @returns whether this process has the call.
    */
   giveUp(name: string): boolean {
