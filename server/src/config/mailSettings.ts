@@ -31,7 +31,7 @@ export const mailSettings = {
     unset: "no mail is sent",
     secret: true,
     description:
-      "The mail server by which people reset forgotten passwords, as `smtps://user:password@mail.example.com` (TLS, port 465 unless given) or `smtp://user:password@mail.example.com` (STARTTLS, which is required; port 587). Certificates are verified; `NODE_EXTRA_CA_CERTS` names your own certificate authority. A relay on the same machine without TLS is `smtp://localhost:25?tls=off`, without a password. Needs `POSTRIDER_MAIL_FROM` and `POSTRIDER_PUBLIC_URL`, which the links begin with.",
+      "The mail server that sends links to reset forgotten passwords, as `smtps://user:password@mail.example.com` (TLS, port 465 unless given) or `smtp://user:password@mail.example.com` (STARTTLS, which is required; port 587). Certificates are verified; `NODE_EXTRA_CA_CERTS` names your own certificate authority. A relay on the same machine without TLS is `smtp://localhost:25?tls=off`, without a password. Needs `POSTRIDER_MAIL_FROM` and `POSTRIDER_PUBLIC_URL`, which the links begin with.",
   }),
   mailFrom: maybe({
     name: "POSTRIDER_MAIL_FROM",
@@ -56,10 +56,10 @@ function smtpUrl(text: string): SmtpServer {
     throw new ValueError(`must have nothing after the host and the port except ?tls=off`);
   }
   const isOff = url.search !== "";
-  if (isTls && isOff) throw new ValueError("must begin with smtp:// where it ends with ?tls=off");
+  if (isTls && isOff) throw new ValueError("must begin with smtp:// if it ends with ?tls=off");
   const credentials = credentialsOf(url);
   if (isOff && credentials !== undefined) {
-    throw new ValueError("must have no password where it ends with ?tls=off, which would send it in clear");
+    throw new ValueError("must have no password if it ends with ?tls=off, which would send it in clear");
   }
   return {
     host,
