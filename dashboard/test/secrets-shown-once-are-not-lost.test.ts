@@ -33,7 +33,8 @@ async function tryToClose(page: Page, dialog: Locator): Promise<void> {
   await dialog.getByRole("button", { name: "Cancel" }).dispatchEvent("click");
 }
 
-it("shows a new API key although the user tried to close the dialog before the answer", async () => {
+/** Asks for a new API key on a page that can be left by going back, and holds the answer until `answer` is called. */
+async function askForKey() {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/usage");
   await page.getByRole("link", { name: "Settings" }).click();
@@ -44,6 +45,11 @@ it("shows a new API key although the user tried to close the dialog before the a
   const asked = page.waitForRequest("**/api/v1/keys");
   await dialog.getByRole("button", { name: "Create key" }).click();
   await asked;
+  return { page, problems, dialog, answer };
+}
+
+it("shows a new API key although the user tried to close the dialog before the answer", async () => {
+  const { page, problems, dialog, answer } = await askForKey();
   await tryToClose(page, dialog);
   await goBackAndStay(page, "Leave before the key is shown?");
   answer();
@@ -53,14 +59,7 @@ it("shows a new API key although the user tried to close the dialog before the a
 });
 
 it("shows a key whose answer arrives while the user is asked whether to leave", async () => {
-  const { page, problems } = await stage.dashboard.openAs(stage.account);
-  await page.goto("/usage");
-  await page.getByRole("link", { name: "Settings" }).click();
-  const answer = await holdAnswers(page, "/api/v1/keys");
-  await page.getByRole("button", { name: "New key" }).click();
-  const dialog = page.getByRole("dialog", { name: "New API key" });
-  await dialog.getByLabel("Name").fill("awaited");
-  await dialog.getByRole("button", { name: "Create key" }).click();
+  const { page, problems, answer } = await askForKey();
   await page.goBack();
   await page.getByRole("dialog", { name: "Leave before the key is shown?" }).waitFor();
   answer();

@@ -102,6 +102,11 @@ export function useMarkedRow(ids: readonly string[], more: (marked: number) => K
   return marked;
 }
 
+/** Scrolls a list to its marked element, as that element's `ref`. */
+export function scrollTo(marked: HTMLElement | null): void {
+  marked?.scrollIntoView({ block: "nearest" });
+}
+
 function noMore(): Keys {
   return {};
 }

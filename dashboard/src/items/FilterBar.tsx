@@ -2,6 +2,7 @@ import { Funnel, X } from "lucide-react";
 import { type RefObject, useState } from "react";
 import type { Target } from "../api/shapes.ts";
 import { targetName } from "../api/queries.ts";
+import { scrollTo } from "../controls/Rows.tsx";
 import { type TimeZone, useTimeZone } from "../time/timeZone.ts";
 import { shortTime } from "../time/wording.ts";
 import { type FilterKey, filterKeys, type ItemFilter } from "./filter.ts";
@@ -173,11 +174,6 @@ function Choices({
       ))}
     </ul>
   );
-}
-
-/** Scrolls the list to the suggestion that an arrow key has marked. */
-function scrollTo(choice: HTMLElement | null): void {
-  choice?.scrollIntoView({ block: "nearest" });
 }
 
 /** The value as text for users: a name in place of an id, clock times in place of Unix seconds. */

@@ -143,19 +143,20 @@ interface ListKeys {
 /** The keys of the list. While the drawer is open, only the drawer's keys act. */
 function useListKeys({ rows, replay, ids, selection, open, input, onOpen }: ListKeys) {
   // The mark stays on its row when new rows are shown above it.
-  const [id, setMarked] = useState<string>();
-  const marked = useMemo(() => (id === undefined ? -1 : ids.indexOf(id)), [ids, id]);
+  const [markedId, setMarked] = useState<string>();
+  const marked = useMemo(() => (markedId === undefined ? -1 : ids.indexOf(markedId)), [ids, markedId]);
+  const id = ids[marked];
   useKeys(
     {
       "/": () => input.current?.focus(),
       j: () => setMarked(ids[Math.min(ids.length - 1, marked + 1)]),
       k: () => setMarked(ids[Math.max(0, marked - 1)]),
-      Enter: () => (id === undefined || marked === -1 ? undefined : onOpen(id)),
-      x: () => (id === undefined || marked === -1 ? undefined : selection.toggle(id)),
-      "Shift+x": () => (id === undefined || marked === -1 ? undefined : selection.extendTo(id)),
+      Enter: () => (id === undefined ? undefined : onOpen(id)),
+      x: () => (id === undefined ? undefined : selection.toggle(id)),
+      "Shift+x": () => (id === undefined ? undefined : selection.extendTo(id)),
       r: () => (rows[marked] === undefined ? undefined : replay.start(rows[marked])),
       c: () => {
-        if (id === undefined || marked === -1) return;
+        if (id === undefined) return;
         void copyText(id).then((done) =>
           toast({ text: done ? "Id copied." : "The browser blocked copying." }),
         );

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import { sentenceOf } from "../api/problem.ts";
 import { useMay } from "../api/role.ts";
+import { scrollTo } from "../controls/Rows.tsx";
 import { findById, idIn } from "./findById.ts";
 import { pages } from "./pages.ts";
 import { useFound } from "./useFound.ts";
@@ -92,11 +93,6 @@ function Choices({ choices, at, onMark }: ChoicesProps) {
       ))}
     </ul>
   );
-}
-
-/** Scrolls the list to the choice that an arrow key has marked. */
-function scrollTo(choice: HTMLElement | null): void {
-  choice?.scrollIntoView({ block: "nearest" });
 }
 
 function useChoices(text: string, onClose: () => void): { choices: Choice[]; problem?: string | undefined } {

@@ -84,9 +84,9 @@ export async function eraseDigests(pool: pg.Pool): Promise<number> {
 const pageSize = 200;
 /**
  * Tolerance for differing clocks: an id contains the time of the node that made it, so an event accepted before the request
- * may have a slightly later id. Events with later ids are not erased. `publish_to_added` has the same number.
+ * may have a slightly later id. Events with later ids are not erased.
  */
-const clockAllowanceMs = 10_000;
+export const clockAllowanceMs = 10_000;
 
 /** The first id after those of the events to erase. */
 function endOf(erasure: StoredErasure): string {

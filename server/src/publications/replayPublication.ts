@@ -11,6 +11,7 @@ import { itemChange } from "../items/changes.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { functionQuery, inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./readPublication.ts";
+import { clockAllowanceMs } from "../erasures/chores.ts";
 import { maxItems } from "../intake/publishItems.ts";
 import type { PublicationReplay } from "./schemas.ts";
 
@@ -111,6 +112,7 @@ async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: Publicat
       p_most_items: maxItems,
       p_verdict_filters: uuidArray(matches.map(([digest]) => digest)),
       p_verdict_passed: boolArray(matches.map(([, isMatch]) => isMatch)),
+      p_erasure_allowance_ms: clockAllowanceMs,
     });
     const { rows } = await withPartitions(pool, () => publish.execute(queries));
     const result = rows[0]!;

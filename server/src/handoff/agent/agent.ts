@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { SecretBox } from "../../items/secretBox.ts";
+import { secretForms } from "../../items/secretForms.ts";
 
 /** An agent: the interface to call and the credential to send. */
 export interface Agent {
@@ -106,9 +107,7 @@ const shown = "[token]";
  * masking a credential such as `id` would make a valid answer invalid.
  */
 export function createCredentialMask(secret: string) {
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  // Some libraries, such as PHP's, write a slash in JSON as `\/`.
-  const forms = [secret, inJson, inJson.replaceAll("/", "\\/")];
+  const forms = secretForms(secret);
   const text = (one: string): string => forms.reduce((masked, form) => masked.replaceAll(form, shown), one);
   const value = (one: unknown): unknown => {
     if (typeof one === "string") return text(one);

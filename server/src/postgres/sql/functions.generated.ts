@@ -165,7 +165,7 @@ export const functions = {
     columns: { number: "int2", code: "text", publication_id: "uuid", item_ids: "uuid[]", target_ids: "uuid[]", kinds: "int2[]", versions: "int8[]", states: "text", row_ids: "uuid[]", filters: "text[]" },
   },
   publish_to_added: {
-    parameters: { p_org: "uuid", p_publication: "uuid", p_most_items: "int4", p_verdict_filters: "uuid[]", p_verdict_passed: "bool[]" },
+    parameters: { p_org: "uuid", p_publication: "uuid", p_most_items: "int4", p_verdict_filters: "uuid[]", p_verdict_passed: "bool[]", p_erasure_allowance_ms: "int8" },
     columns: { code: "text", item_ids: "uuid[]", target_ids: "uuid[]", kinds: "int2[]", filters: "text[]" },
   },
   pulled_kinds: {

@@ -10,6 +10,8 @@ create function publish_to_added(
   -- The filters that the publication was matched with, and whether it passed each.
   p_verdict_filters uuid[],
   p_verdict_passed boolean[],
+  -- How much longer than until its creation an erasure by correlation id erases events.
+  p_erasure_allowance_ms bigint,
   out code text,
   out item_ids uuid[],
   out target_ids uuid[],
@@ -45,15 +47,14 @@ begin
     code := 'e';
     return;
   end if;
-  -- An erasure by correlation id erases ids up to its creation and 10 s more (clockAllowanceMs in erasures/chores.ts). A later
-  -- copy of an older publication would keep the payload.
+  -- The erasure would not find copies made from now on, because their ids are later.
   if exists (
     select
     from erasures x
     where x.org_id = p_org
       and x.status = 'RUNNING'
       and x.correlation_id = v_publication.correlation_id
-      and p_publication < first_id_at(x.created_at + 10000)
+      and p_publication < first_id_at(x.created_at + p_erasure_allowance_ms)
   ) then
     code := 'e';
     return;

@@ -1,4 +1,5 @@
 import { type AttemptOutcome, type AttemptResult, notSent } from "../../../items/delivery.ts";
+import { secretForms } from "../../../items/secretForms.ts";
 import { sign } from "../../../items/signature.ts";
 import type { OutboundRequest } from "../../../outbound/outbound.ts";
 import type { SendDeps, Sender } from "../../record/kind.ts";
@@ -94,10 +95,7 @@ function maskSecrets(result: ExchangeResult, secrets: readonly string[]): Exchan
 function formsOf(value: string): string[] {
   const withoutScheme = value.slice(value.lastIndexOf(" ") + 1);
   return [value, withoutScheme]
-    .flatMap((form) => {
-      const inJson = JSON.stringify(form).slice(1, -1);
-      return [form, inJson, inJson.replaceAll("/", "\\/"), encodeURIComponent(form)];
-    })
+    .flatMap((form) => secretForms(form).concat(encodeURIComponent(form)))
     .filter((form) => form.length >= minLength);
 }
 
