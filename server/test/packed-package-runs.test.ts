@@ -63,7 +63,7 @@ describe("the published service", () => {
       const doctor = run(process.execPath, [cli, "doctor"], {
         env: { PATH: process.env["PATH"], POSTRIDER_URL: url, POSTRIDER_KEY: `ak_live_${"0".repeat(64)}` },
       });
-      await expect(doctor).rejects.toMatchObject({ code: 3, stdout: expect.stringMatching(/serves\n/) });
+      await expect(doctor).rejects.toMatchObject({ code: 3, stdout: expect.stringMatching(/is ready\n/) });
     } finally {
       service.kill("SIGTERM");
       await mailServer.stop();
