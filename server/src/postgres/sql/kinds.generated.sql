@@ -13,14 +13,14 @@ returns boolean language sql immutable as $$
   select p_kind in (2)
 $$;
 
--- All kinds for which is_pulled holds.
+-- All kinds for which is_pulled returns true.
 create function pulled_kinds()
 returns smallint[] language sql immutable as $$
   select '{2}'::smallint[]
 $$;
 
--- Whether an item of this kind becomes a task of an agent, which is followed to its end. Such targets get no items that the service
--- makes (operational events, results of tasks), so that no two agents keep each other busy.
+-- Whether an item of this kind becomes a task of an agent, which is followed to its end. Such targets get no items that the
+-- service creates (operational events, results of tasks), so that two agents cannot trigger each other endlessly.
 create function is_handoff(p_kind smallint)
 returns boolean language sql immutable as $$
   select p_kind in (3)

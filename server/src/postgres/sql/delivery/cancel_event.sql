@@ -1,9 +1,9 @@
 -- Cancels one event that waits: a delivery that no node has leased, or a message that nobody has claimed. Codes:
 --   k canceled      n the organization has no such event
---   w it does not wait, or is leased or claimed
---   h an agent may have received it already
+--   w the event does not wait, or is leased or claimed
+--   h an agent may already have received the item
 --   b another transaction has locked the message: call again
--- mailbox_is_freed: another message of its ordering key became claimable.
+-- mailbox_is_freed: whether another message with the same ordering key became claimable.
 create function cancel_event(
   p_org uuid,
   p_id uuid,
@@ -96,7 +96,7 @@ begin
 end
 $$;
 
--- Removes one unclaimed message from its mailbox. Codes as in cancel_event.
+-- Removes one unclaimed message from its mailbox. Returns the codes k, w and b of cancel_event.
 create function cancel_message(
   p_mailbox uuid,
   p_id uuid,

@@ -1,6 +1,6 @@
 -- Cancels items that still wait when their retention ends, such as those held for a disabled target: unleased items with ids
--- below p_before. Items with ids below p_from end when their day's partition is dropped. Goes round the waiting targets as
--- claim_deliveries does, and stops when at least p_limit items are canceled; returns how many were canceled.
+-- below p_before. Items with ids below p_from end when their day's partition is dropped. Visits each waiting target once, in
+-- the order (bucket, target_id), and stops when at least p_limit items are canceled. Returns the number of canceled items.
 create function cancel_expired_deliveries(
   p_from uuid,
   p_before uuid,
@@ -27,7 +27,7 @@ begin
     v_bucket := v_place.bucket;
     v_target := v_place.target_id;
 
-    -- The index deliveries_listed has untried and tried rows apart, each in the order of their last items' ids.
+    -- The index deliveries_listed has untried rows before tried ones, both in the order of the ids of the rows' last items.
     for v_tried in 0..1 loop
       v_ids := array(
         select d.id

@@ -1,6 +1,6 @@
 -- Cancels the leased deliveries of one target, in the transaction that deletes the target. The lease tokens are deleted with
--- the rows, so that attempts under way change nothing when they end. Rows that another transaction has locked are skipped:
--- that transaction is finishing them, and waiting for it could be a deadlock.
+-- the rows, so that attempts in progress change nothing when they end. Rows that another transaction has locked are skipped:
+-- that transaction is finishing them, and waiting for it could cause a deadlock.
 create function cancel_leased_deliveries(
   p_bucket smallint,
   p_target uuid

@@ -11,8 +11,8 @@
 -- no items: its target_id is the cursor for the next call, and its is_circle_closed (null in all other rows) says whether all
 -- waiting targets were visited, or more may wait beyond the cursor.
 --
--- p_skip: targets for which the caller has no room. p_wide: targets that have shown that they take p_per_target items at a
--- time; their rows are leased whole until that number is reached. Other targets get at most p_few items, if necessary a part
+-- p_skip: targets for which the caller has no room. p_wide: targets that have proved that they can take p_per_target items
+-- at a time; their rows are leased whole until that number is reached. Other targets get at most p_few items, if necessary a part
 -- of a row. A target with a rate limit gets at most the items of one second. Deliveries of deleted targets are canceled.
 --
 -- With p_only, only its targets are visited, in its order, and the cursor is not used. The circle does not count as closed if
@@ -158,7 +158,7 @@ begin
         t.id is null as is_deleted,
         t.version,
         least(ceil(t.rate_limit_per_second), 10000)::integer as per_second,
-        -- Whole rows may have up to 63 items more than wanted.
+        -- Leasing whole rows may exceed the wanted number by up to 63 items.
         s.id = any (p_wide) and coalesce(t.rate_limit_per_second > 64, true) as is_wide
       from unnest(v_step_ids, v_step_due, v_step_items) with ordinality as s (id, is_due, items, step)
       left join targets t on t.id = s.id
@@ -381,8 +381,8 @@ begin
       where x.bucket = get_byte(uuid_send(v_row_ids[r.n]), 15)
         and x.target_id = v_target_ids[v_numbers[r.n]]
         and x.id = any (i.ids)
-        -- Partition pruning: the first range removes the other days of `events` at the executor's start, the second one those
-        -- of other rows; the items of one row are of one day.
+        -- Partition pruning: with the first range, the executor skips at its start all days of `events` without a leased item;
+        -- with the second range, it then skips the days of other rows. All items of a row are of one day.
         and x.id between v_low_id and v_high_id
         and x.id between i.ids[1] and i.ids[cardinality(i.ids)]
     ) e;

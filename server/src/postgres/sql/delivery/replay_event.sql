@@ -64,7 +64,7 @@ begin
   where e.bucket = v_bucket
     and e.target_id = replay_event.target_id
     and e.id = p_source;
-  -- Not joined: with the id in a variable, the executor prunes the other days of `publications` at its start.
+  -- A separate query, not a join: with the id in a variable, the executor prunes the other days of `publications` at its start.
   if v_source.publication_id is not null then
     select p.payload
     into v_source.payload

@@ -1,5 +1,5 @@
 -- Restarts the retry schedule of rows that wait for one target, from p_now_ms: at most p_limit rows due from p_from_due_at
--- on, in the order in which they are due. Overdue rows keep their place. Returns how many rows changed, and the position of
+-- on, in the order in which they are due. Overdue rows keep their due_at. Returns how many rows changed, and the position of
 -- the last one, from which the next call continues.
 create function reschedule_deliveries(
   p_bucket smallint,

@@ -1,5 +1,5 @@
--- Gives a node permits for attempts at targets with a rate limit, and shares of the requests under way to targets with a
--- bound on concurrent requests. p_target_ids is in ascending order, so that two nodes cannot deadlock. Returns one row for
+-- Gives a node permits for attempts at targets with a rate limit, and shares of the requests in flight to targets with a limit
+-- on concurrent requests. p_target_ids is in ascending order, so that two nodes cannot deadlock. Returns one row for
 -- each target that exists.
 --
 -- A permit allows one attempt to begin at a certain moment: the first permit at first_in_us from now, each further one
@@ -7,8 +7,8 @@
 -- database: at most `burst` at once after a pause, and none for a moment more than p_ahead_ms away. When no permit is given,
 -- first_in_us is the time until the moment of the next one. interval_us is null when the rate is not limited.
 --
--- requests: the number of requests that the node may have under way during the next p_lease_ms; null when there is no bound.
--- The shares of all nodes together never exceed the bound.
+-- requests: the number of requests that the node may have in flight during the next p_lease_ms; null when there is no limit.
+-- The shares of all nodes together never exceed the limit.
 create function take_permits(
   p_node uuid,
   p_target_ids uuid[],
@@ -86,7 +86,7 @@ begin
     permits := 0;
     first_in_us := 0;
     if interval_us is not null then
-      -- A later moment is left over from a rate limit that was lower than the current one.
+      -- next_at is later than this only if it was stored under an earlier rate limit that was lower.
       v_next := least(v_next, v_now + p_ahead_ms * 1000 + ceil(interval_us));
       v_next := greatest(v_next, v_now - floor((burst - 1) * interval_us));
       first_in_us := v_next - v_now;

@@ -1,4 +1,4 @@
--- Leases followed tasks whose next poll is due, a few from each target, round-robin over the targets that have some. The
+-- Leases polls of agents' tasks that are due, a few from each target, round-robin over the targets that have polls. The
 -- circle and its cursor are those of claim_deliveries: the last row has no event; its target_id is the cursor for the next
 -- call, and is_circle_closed says whether all targets were visited. There are few polls, so separate statements for each
 -- target are affordable. A task of a deleted target cannot be followed any more: it ends here with an unknown outcome.

@@ -107,7 +107,7 @@ begin
     on conflict (bucket, event_id) do update
     set polls = 0,
       missing = 0,
-      -- due_at is 0 when the agent reported a change while this poll was under way: the next poll is then due at once.
+      -- due_at is 0 when the agent reported a change while this poll was in progress: the next poll is then due at once.
       due_at = case when handoff_polls.due_at = 0 then v_now_ms else excluded.due_at end,
       deadline_at = excluded.deadline_at,
       lease_until = null,
@@ -154,7 +154,7 @@ begin
     and h.event_id = p_event_id;
 
   if not is_pulled(kind_number(v_target.kind)) then
-    -- put_message counts messages.
+    -- A message is counted by put_message instead.
     insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
     values (get_byte(uuid_send(p_result_id), 15), 1, v_target.id, v_handoff.org_id, v_now_ms);
   end if;

@@ -23,7 +23,8 @@ create function accept_items(
   p_pair_target_ids uuid[],
   p_pair_legacy boolean[],
   p_pair_largest integer[],
-  -- The filter that the items of a pair were matched with; null for a pair without one, and for all when no pair has one.
+  -- For each pair, the digest of the filter that its items were matched with, or null if they were matched with none; null
+  -- instead of the array when no item was matched.
   p_pair_filters uuid[],
   p_pairs smallint[],
   p_ids uuid[],

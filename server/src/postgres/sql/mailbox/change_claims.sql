@@ -1,7 +1,8 @@
 -- Extends or releases claims for their holders. p_leases_ms is the new lease from now on, which may be shorter than before; a
 -- negative value releases the message, which is claimable after p_delays_ms. A released message that has been claimed as
 -- often as its mailbox allows becomes dead, with the reason that its holder gave (p_reasons, which may be null). p_unclaimed:
--- the claims never reached a client, and do not count. The ids are sorted, and each occurs once. Codes as in close_messages.
+-- whether the claims never reached a client and so do not count. The ids are sorted, and each occurs once. Codes as in
+-- close_messages.
 create function change_claims(
   p_retention_ms bigint,
   p_key_hashes bytea[],

@@ -1,4 +1,4 @@
--- Claim-Ids: a repeated request is answered with the messages that it claimed the first time.
+-- Claim-Ids: a repeated request is answered with the messages that the first request claimed, as far as they are still claimed.
 
 -- Serializes requests with the same Claim-Id. The caller has locked no rows yet, and the locks are taken in sorted order, so
 -- that two calls cannot deadlock. They are taken on the server that holds the messages (see message_keys.sql). The callers of
@@ -17,7 +17,7 @@ begin
 end
 $$;
 
--- Which of a mailbox's requests are repeated: those in p_requests whose Claim-Id is known.
+-- Returns the repeated requests of a mailbox: those in p_requests whose Claim-Id is known.
 create function repeated_requests(
   p_bucket smallint,
   p_mailbox uuid,

@@ -1,7 +1,7 @@
--- The messages that a claim left in a mailbox. p_has_all: the claim got all wanted messages; ready messages are then counted
--- after p_walked_to, and otherwise there are none. p_is_busy: it skipped messages that other transactions have locked.
--- p_is_unfinished: more messages are claimable now than it looked at. The callers set planner options, which this function
--- inherits.
+-- Counts the messages that a claim left in a mailbox. p_has_all: whether the claim got all wanted messages; only then ready
+-- messages can be left, and those after p_walked_to are counted. p_is_busy: whether the claim skipped messages that other
+-- transactions have locked. p_is_unfinished: whether more messages are claimable now than the claim read. The callers set
+-- planner options, which this function inherits.
 create function left_in_mailbox(
   p_bucket smallint,
   p_mailbox uuid,

@@ -91,8 +91,8 @@ $$;
 -- Chooses the messages that may be claimed from claimable messages that the caller has locked, some with ordering keys: a
 -- message with a key must be the first of its key, and no other message of the key may be claimed. Parks messages that wait
 -- behind another one, also messages that the caller did not pass, so that a long queue of one key does not block other
--- messages. Parked messages become claimable after ten minutes, on which nothing depends. `skipped`: a key was busy;
--- `unparked`: messages that the caller did not pass became claimable.
+-- messages. Parked messages become claimable after ten minutes, but nothing depends on that. `skipped`: whether a key was
+-- busy; `unparked`: whether messages that the caller did not pass became claimable.
 create function choose_keyed_messages(
   p_bucket smallint,
   p_mailbox uuid,

@@ -1,6 +1,6 @@
 -- The callers of these functions set planner options, which the functions inherit.
 
--- Moves messages to the dead ones. Messages whose ordering key another transaction has locked stay where they are, and still
+-- Moves messages to the dead messages. Messages whose ordering key another transaction has locked stay where they are, and still
 -- read as dead. The caller has locked the rows. p_reasons, which may be null, has the reasons that their last holders gave.
 -- Returns the number of moved messages.
 create function bury_messages(

@@ -1,6 +1,6 @@
 -- Turns operational events of the outbox into items, in one transaction: unbilled, one for each subscribed target of the
 -- organization. Failed events and dead messages may be very many, so for each target at most one item per p_pace_ms reports
--- them, with all that gathered meanwhile. Handles at most p_limit subjects (organization, type and target). Returns the new
+-- them, all since the previous item together. Handles at most p_limit subjects (organization, type and target). Returns the new
 -- items.
 create function tell_operational_events(p_limit integer, p_pace_ms integer)
 returns table (

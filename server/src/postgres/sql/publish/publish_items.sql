@@ -24,7 +24,8 @@ create function publish_items(
   p_key_digests uuid[],
   p_body_digests uuid[],
   p_trace_contexts bytea[],
-  -- Matches of filters: the publication's number, the filter, and whether it matches. Null for none.
+  -- Results of matching: the publication's number, the filter's digest, and whether the publication passed the filter. Null when
+  -- nothing was matched.
   p_verdict_numbers smallint[],
   p_verdict_filters uuid[],
   p_verdict_passed boolean[]

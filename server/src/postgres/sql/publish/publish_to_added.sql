@@ -10,7 +10,7 @@ create function publish_to_added(
   -- The filters that the publication was matched with, and whether it passed each.
   p_verdict_filters uuid[],
   p_verdict_passed boolean[],
-  -- How much longer than until its creation an erasure by correlation id erases events.
+  -- An erasure by correlation id also erases events that are created within this time after the erasure was requested.
   p_erasure_allowance_ms bigint,
   out code text,
   out item_ids uuid[],

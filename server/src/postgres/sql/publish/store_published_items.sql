@@ -1,7 +1,7 @@
 -- Stores the items of publications with their rows of deliveries or messages, and bills them. Arrays of publications have one
 -- element for each publication; p_numbers has the number of each item's publication. Items without an id are ignored.
 -- p_late_payloads is null for publications that are stored with their items; items that are added later carry the payload
--- themselves, because the partition of the publication's day may be dropped before that of theirs.
+-- themselves, because the partition of the publication's day may be dropped before the partition of their day.
 --
 -- Items of one target wait in one row of deliveries, as in accept_items: at most 64, one of each publication. Items that can be
 -- sent are leased to the caller, target by target, up to p_room. Returns the items of each publication in their order; states

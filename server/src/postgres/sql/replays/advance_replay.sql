@@ -120,7 +120,7 @@ end
 $$;
 
 -- Stores the new events of a batch with their deliveries or messages. Returns the ids of those whose source event still
--- exists, is not erased and, in a mailbox, not expired. Each delivery has a row of its own, as every replay.
+-- exists, is not erased and, in a mailbox, not expired. Each delivery has a row of its own, like every replay.
 create function store_replays(
   p_replay uuid,
   p_org uuid,

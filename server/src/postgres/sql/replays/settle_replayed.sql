@@ -1,5 +1,5 @@
--- Counts outcomes of events that replay jobs created, and schedules the next look at events that have not ended. The
--- transaction that counts an event also removes it from the list. p_in_ms: milliseconds until the next look; null for an
+-- Counts outcomes of events that replay jobs created, and schedules the next poll of events that have not ended. The
+-- transaction that counts an event also removes it from the list. p_in_ms: milliseconds until the next poll; null for an
 -- event that has ended. Returns how many have ended. Events that another process has locked are left to that process.
 create function settle_replayed(
   p_replay_ids uuid[],

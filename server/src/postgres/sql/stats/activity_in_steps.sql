@@ -2,7 +2,7 @@
 -- seconds: folded steps and the rows that are not folded yet, so that each item counts once. The pieces (p_piece_steps,
 -- p_piece_starts, p_piece_ends) are the fewest folded steps that cover the range.
 --
--- Steps whose percentiles are up to date are returned in one text (kept), eight numbers for each step, separated by blanks:
+-- Steps whose percentiles are up to date are returned in one text (kept), eight numbers for each step, separated by spaces:
 -- time, four counts, and the latency ranges of three percentiles, each plus one, 0 when nothing was delivered. The driver
 -- took 14 ms at the 95th percentile for 1,440 rows, and takes 5 ms for this text. Other steps are rows with their latencies.
 -- The last row has the latencies of the whole range.
