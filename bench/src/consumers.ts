@@ -1,5 +1,6 @@
 import { openExchange } from "./exchange.ts";
 import { type LoadResult, postBytes, summarize } from "./load.ts";
+import { createRefusals } from "./refusals.ts";
 
 export interface ConsumerResult {
   /** Claims and acknowledgements together. */
@@ -27,20 +28,25 @@ interface Claimed {
   claim_token: string;
 }
 
-/** Runs consumers that claim and acknowledge in a closed loop, each on a connection of its own. */
+/**
+ * Runs consumers that claim and acknowledge in a closed loop, each on a connection of its own.
+ * @throws if a request was refused or lost.
+ */
 export async function runConsumers(options: ConsumerOptions): Promise<ConsumerResult> {
   const countFrom = performance.now() + options.warmupMs;
   const endAt = countFrom + options.durationMs;
   const claimMs: number[] = [];
   const ackMs: number[] = [];
   let completed = 0;
-  let errors = 0;
+  let sent = 0;
+  const refusals = createRefusals();
 
   async function timed(connection: Connection, bytes: Buffer, latencies: number[]): Promise<Answer> {
+    sent++;
     const sentAt = performance.now();
     const answer = await connection.exchange(bytes);
     const now = performance.now();
-    if (answer.status !== 200) errors++;
+    if (answer.status !== 200) refusals.add(answer.status, answer.body);
     else if (now >= countFrom && now < endAt) latencies.push(now - sentAt);
     return answer;
   }
@@ -67,11 +73,12 @@ export async function runConsumers(options: ConsumerOptions): Promise<ConsumerRe
   }
 
   await Promise.all(Array.from({ length: options.consumers }, consume));
+  refusals.check(sent);
   const seconds = options.durationMs / 1000;
   return {
-    requests: summarize([...claimMs, ...ackMs], errors, seconds),
-    claims: summarize(claimMs, errors, seconds),
-    acknowledgements: summarize(ackMs, errors, seconds),
+    requests: summarize([...claimMs, ...ackMs], 0, seconds),
+    claims: summarize(claimMs, 0, seconds),
+    acknowledgements: summarize(ackMs, 0, seconds),
     completed,
     completedPerSecond: completed / seconds,
   };

@@ -1,4 +1,5 @@
 import { openExchange } from "./exchange.ts";
+import { createRefusals } from "./refusals.ts";
 
 export interface LoadResult {
   requests: number;
@@ -27,12 +28,15 @@ export interface LoadOptions {
   request: (n: number) => Buffer;
   /** A status that counts as success. */
   expect: number;
+  /** Whether refused requests are counted in `errors`; otherwise a run with one rejects. */
+  countsRefusals?: boolean;
 }
 
 /**
  * Runs an HTTP/1.1 client on plain sockets, one request at a time on each connection, in a closed loop. With `rate`, each
  * request has a due time and its latency counts from there, so that a stall of the server shows in every request that it
  * delayed (no coordinated omission).
+ * @throws if a request was refused or lost, unless refusals are counted; or if all connections ended before `requests` were sent.
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const startedAt = performance.now();
@@ -40,14 +44,14 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const endAt = countFrom + options.durationMs;
   const latencies: number[] = [];
   let sent = 0;
-  let errors = 0;
+  const refusals = createRefusals();
   let lastAt = startedAt;
   const mayGoOn = (): boolean =>
     performance.now() < endAt && (options.requests === undefined || sent < options.requests);
 
-  function onAnswer(status: number, sentAt: number): void {
+  function onAnswer(status: number, sentAt: number, body: Buffer): void {
     const now = performance.now();
-    if (status !== options.expect) errors++;
+    if (status !== options.expect) refusals.add(status, body);
     else if (now >= countFrom) latencies.push(now - sentAt);
     lastAt = now;
   }
@@ -62,9 +66,13 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     await paced(clients, options.rate, next, mayGoOn);
   }
   for (const client of clients) client.close();
+  if (options.countsRefusals !== true) {
+    refusals.check(sent);
+    if (mayGoOn()) throw new Error(`the service ended all connections after ${sent} requests`);
+  }
   // Until the last answer, because answers to requests that were in flight at the end count, too.
   const seconds = (lastAt - countFrom) / 1000;
-  return summarize(latencies, errors, seconds);
+  return summarize(latencies, refusals.count, seconds);
 }
 
 export function summarize(latencies: number[], errors: number, seconds: number): LoadResult {
@@ -83,18 +91,22 @@ export function summarize(latencies: number[], errors: number, seconds: number):
   };
 }
 
+const nothing = Buffer.alloc(0);
+
 interface Client {
   loop(next: () => Buffer, mayGoOn: () => boolean): Promise<void>;
   /** Sends one request that was due at `dueAt`; false when the connection is busy. */
   trySend(request: Buffer, dueAt: number): boolean;
   idle(): boolean;
+  /** False once the other side has ended the connection. */
+  isOpen(): boolean;
   close(): void;
 }
 
 async function connect(
   host: string,
   port: number,
-  onAnswer: (status: number, sentAt: number) => void,
+  onAnswer: (status: number, sentAt: number, body: Buffer) => void,
 ): Promise<Client> {
   let sentAt = 0;
   let isBusy = false;
@@ -103,14 +115,14 @@ async function connect(
   const exchange = await openExchange({
     host,
     port,
-    onAnswer(status) {
+    onAnswer(status, body) {
       isBusy = false;
-      onAnswer(status, sentAt);
+      onAnswer(status, sentAt, body);
       onIdle?.();
     },
     onClose() {
       isClosed = true;
-      if (isBusy) onAnswer(0, sentAt);
+      if (isBusy) onAnswer(0, sentAt, nothing);
       isBusy = false;
       onIdle?.();
     },
@@ -135,6 +147,7 @@ async function connect(
       return true;
     },
     idle: () => !isBusy,
+    isOpen: () => !isClosed,
     close: () => exchange.close(),
   };
 }
@@ -147,7 +160,7 @@ async function paced(
 ): Promise<void> {
   const gapMs = 1000 / rate;
   let dueAt = performance.now();
-  while (mayGoOn()) {
+  while (mayGoOn() && clients.some((client) => client.isOpen())) {
     const now = performance.now();
     for (const client of clients) {
       if (dueAt > now) break;

@@ -109,10 +109,14 @@ async function measure(): Promise<void> {
     `Node ${process.version}, ${cpus().length} cores; items of about 500 B, 64 connections\n\n`,
   );
   const rows: Figure[] = [];
-  for (const name of chosen) {
-    process.stderr.write(`${name} …\n`);
-    rows.push(...(await scenarios[name]!(size)));
+  try {
+    for (const name of chosen) {
+      process.stderr.write(`${name} …\n`);
+      rows.push(...(await scenarios[name]!(size)));
+    }
+  } finally {
+    // Also if a scenario fails: the figures before it took minutes.
+    printTable(rows);
   }
-  printTable(rows);
   process.exitCode = rows.every((row) => row.isMet !== false) ? 0 : 1;
 }

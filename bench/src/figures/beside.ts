@@ -87,7 +87,9 @@ function rateAt(port: number, receiverPort: number, size: FiguresSize) {
   const load = loadOf(payloadBytes, size);
   return async (key: string, target: string): Promise<number> => {
     const request = requestsTo(key, [target], load);
-    return (await inAndOutTurn(port, receiverPort, { load, request, size })).perSecond;
+    const { perSecond, lost } = await inAndOutTurn(port, receiverPort, { load, request, size });
+    if (lost > 0) throw new Error(`${lost} items were refused or not delivered in time`);
+    return perSecond;
   };
 }
 

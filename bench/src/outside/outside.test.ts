@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { outsideOptions } from "./commandLine.ts";
 import { hasCompiler } from "./native.ts";
 import { outsideFigures, type OutsideOptions } from "./outside.ts";
+import { createPublisher } from "./publisher.ts";
 import { pidsOf } from "./watched.ts";
 import { freePort } from "../../../server/test/support/freePort.ts";
 
@@ -127,6 +128,27 @@ describe.each(places)("client and receiver %s", (_where, args) => {
   test("report deliveries as missing on a path that gets none", async () => {
     const figures = await measure({ paths: ["/a", "/b"], isLossy: true }, "--fan-out", "3");
     expect(figures["accepted and not delivered"]).toMatch(/^[1-9][\d,]* MISSED$/);
+  });
+
+  test("send a request of several megabytes whole", async () => {
+    const received: number[] = [];
+    const server = createServer((request, response) => {
+      void buffer(request)
+        .then(({ length }) => {
+          received.push(length);
+          response.writeHead(202).end();
+        })
+        .catch(() => undefined);
+    });
+    const url = `http://127.0.0.1:${await listen(server)}/`;
+    const call = { url, method: "POST", headers: [], body: '{"id":"{{id}}","data":"{{data}}"}' };
+    const dataBytes = 3_000_000;
+    const isNative = !args.includes("--in-node");
+    const publisher = createPublisher({ run: "bench1", call, connections: 2, dataBytes, isNative });
+    await publisher.start();
+    const { accepted } = await publisher.publish({ durationMs: 60_000, events: 4 });
+    expect(accepted).toBe(4);
+    expect(received.every((length) => length > dataBytes)).toBe(true);
   });
 
   test("post events of a neighbour that hangs", async () => {

@@ -14,7 +14,7 @@ struct record {
 };
 enum { number_digits = 8, time_digits = 14, patience_ms = 30000, reopen_ms = 20 };
 
-static char request[1 << 20];
+static char *request;
 static size_t request_length;
 static int places[64], place_count;
 static int next_number, last_number, pending, poll_fd;
@@ -42,8 +42,19 @@ static void send_next(struct connection *to) {
     write_digits(request + places[n] + number_digits + 1, time_digits, now_us);
   }
   pending++;
-  /* A blocking write: a request is smaller than the socket's buffer, and a failure shows when the answer is read. */
-  if (write(to->fd, request, request_length) < 0) return;
+  /* A blocking write, which writes all or fails. After a failure the connection ends, and the next read shows it. */
+  if (write(to->fd, request, request_length) != (ssize_t)request_length) shutdown(to->fd, SHUT_RDWR);
+}
+
+/* Reads the whole request from the standard input. */
+static void read_request(void) {
+  for (size_t room = 0;;) {
+    if (request_length == room && !(request = realloc(request, room = room ? room * 2 : 16384))) fail("realloc");
+    ssize_t size = read(0, request + request_length, room - request_length);
+    if (size < 0) fail("read");
+    if (size == 0) return;
+    request_length += size;
+  }
 }
 
 static int open_connection(struct connection *one) {
@@ -55,6 +66,9 @@ static int open_connection(struct connection *one) {
     return 0;
   }
   send_at_once(one->fd);
+  /* A server that stops reading must not hold up the other connections for ever. */
+  struct timeval patience = {.tv_sec = patience_ms / 1000};
+  setsockopt(one->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = one};
   epoll_ctl(poll_fd, EPOLL_CTL_ADD, one->fd, &event);
   send_next(one);
@@ -89,8 +103,7 @@ int main(int count, char **args) {
   next_number = atoi(args[6]);
   last_number = next_number + atoi(args[5]);
   for (int n = 7; n < count && place_count < 64; n++) places[place_count++] = atoi(args[n]);
-  for (ssize_t size; (size = read(0, request + request_length, sizeof request - request_length)) > 0;)
-    request_length += size;
+  read_request();
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
   if (getaddrinfo(args[1], args[2], &hints, &address)) fail("getaddrinfo");
   poll_fd = epoll_create1(EPOLL_CLOEXEC);
