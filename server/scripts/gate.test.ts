@@ -79,14 +79,37 @@ describe("the closing line", () => {
 });
 
 describe("a run in which no test ends for a long time", () => {
+  /** Runs a planted test. Its patience ends when the test has made the file `hangs`; `noted` has the lines that `silence` has seen. */
   const planted = async (test: string): Promise<{ status: number; output: string }> => {
     const reporter = JSON.stringify(join(root, "server/scripts/silence.ts"));
     await plant(
       "vitest.config.mts",
-      `import { silence } from ${reporter};
-       export default { test: { globals: true, reporters: ["default", silence(10_000)] } };`,
+      `import { appendFileSync, existsSync } from "node:fs";
+       import { silence } from ${reporter};
+       const note = (what) => (task) => appendFileSync("noted", what + (task.name ?? "file") + "\\n");
+       const notes = {
+         onTestModuleStart: note("began "),
+         onTestCaseReady: note("began "),
+         onTestCaseResult: note("ended "),
+       };
+       const untilHanging = (end) => setInterval(() => existsSync("hangs") && end(), 20);
+       export default {
+         test: {
+           globals: true, testTimeout: 0, hookTimeout: 0,
+           reporters: ["default", silence(0, untilHanging), notes],
+         },
+       };`,
     );
-    await plant("a.test.ts", test);
+    await plant(
+      "a.test.ts",
+      `import { existsSync, readFileSync, writeFileSync } from "node:fs";
+       import { setTimeout as delay } from "node:timers/promises";
+       const until = async (line) => {
+         while (!existsSync("noted") || !readFileSync("noted", "utf8").includes(line)) await delay(20);
+       };
+       const hang = () => writeFileSync("hangs", "");
+       ${test}`,
+    );
     return run("node_modules/vitest/vitest.mjs", ["run"], tree);
   };
 
@@ -95,24 +118,30 @@ describe("a run in which no test ends for a long time", () => {
       `it("holds", () => {});
        it("fails", () => { throw new Error("no"); });
        it("loops", async () => {
-         await new Promise((resolve) => setTimeout(resolve, 500));
+         await until("ended fails");
+         await until("began loops");
+         hang();
          for (;;);
        });`,
     );
     expect(status).toBe(1);
-    expect(output).toMatch(/Running:\na\.test\.ts\n.*Failed:\nfails\nError: no/s);
+    expect(output).toMatch(/Running:\na\.test\.ts\nloops\nFailed:\nfails\nError: no/);
     expect(output.trimEnd().split("\n").at(-1)).toBe("1 passed, 2 failed");
   });
 
   it("is ended when the cleanup of a file's fixtures does not end", async () => {
     const { status, output } = await planted(
       `const own = it.extend("open", { scope: "file" }, ({}, { onCleanup }) => {
-         onCleanup(() => new Promise((resolve) => setTimeout(resolve, 60_000)));
+         onCleanup(async () => {
+           await until("ended ends");
+           hang();
+           await delay(2 ** 31 - 1);
+         });
        });
        own("ends", ({ open }) => {});`,
     );
     expect(status).toBe(1);
-    expect(output).toContain("Running:\na.test.ts\n");
+    expect(output).toContain("Running:\na.test.ts\nFailed:\n");
   });
 });
 

@@ -5,15 +5,19 @@ import type { Reporter, TestCase, TestModule } from "vitest/node";
  * A Vitest reporter that ends a run in which no test has ended for `patienceMs` milliseconds. It prints the running tests, and
  * `N passed, N failed` as {@link closingLine} does. No time limit of Vitest's ends a worker whose event loop is blocked, or a
  * file whose fixtures do not end.
+ * @param startTimer Calls `end` after the time; a test replaces it to choose the moment.
  */
-export function silence(patienceMs: number): Reporter {
+export function silence(
+  patienceMs: number,
+  startTimer: (end: () => void, ms: number) => NodeJS.Timeout = setTimeout,
+): Reporter {
   const running = new Set<TestCase | TestModule>();
   const failed = new Set<TestCase>();
   let passed = 0;
   let timer: NodeJS.Timeout | undefined;
   function restart(): void {
     clearTimeout(timer);
-    timer = setTimeout(() => {
+    timer = startTimer(() => {
       // The run that hangs counts as one failure.
       const counts = `${passed} passed, ${failed.size + 1} failed`;
       process.stdout.write(`\n${reportOf(running, failed)}\n\n${counts}\n`);
