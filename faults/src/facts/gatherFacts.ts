@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { cellSchemas } from "../../../server/src/postgres/cells.ts";
 import { everyAttempt } from "../../../server/test/support/everyAttempt.ts";
@@ -7,6 +6,7 @@ import { password } from "../world/postgres/installation.ts";
 import type { World } from "../world/world.ts";
 import type { Facts, Handoff, Leftovers, StoredAttempts, StoredItem, StoredLeftovers } from "./facts.ts";
 import { leftOnNodes } from "./leftOnNodes.ts";
+import { listedStatuses } from "./listedStatuses.ts";
 
 /**
  * Reads the stored data of an organization, directly from the primary and through the interface of the first
@@ -75,31 +75,6 @@ function loggedSecrets({ services }: World, secrets: Clients["secrets"]): string
   const logs = services.map((service) => service.said()).join("\n");
   const all = Object.entries({ ...secrets, "the password of the database": password });
   return all.flatMap(([what, secret]) => (logs.includes(secret) ? [what] : []));
-}
-
-const pageSize = 100;
-const againAfterMs = 500;
-
-async function listedStatuses(url: string, apiKey: string): Promise<Map<string, string>> {
-  const statuses = new Map<string, string>();
-  for (let after = "0".repeat(32); ;) {
-    const query = `limit=${pageSize}&order=asc&after=${after}`;
-    const { events } = await readList(`${url}/api/v1/events?${query}`, apiKey);
-    for (const { id, status } of events) statuses.set(id, status);
-    if (events.length < pageSize) return statuses;
-    after = events.at(-1)!.id;
-  }
-}
-
-/** Repeats the request while the service answers 503, as it does on an overloaded machine. */
-async function readList(url: string, apiKey: string): Promise<{ events: { id: string; status: string }[] }> {
-  for (;;) {
-    const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } });
-    const text = await response.text();
-    if (response.status === 200) return JSON.parse(text);
-    if (response.status !== 503) throw new Error(`the list of events: ${response.status} ${text}`);
-    await delay(againAfterMs);
-  }
 }
 
 async function storedItems(
