@@ -111,6 +111,26 @@ describe("connections", () => {
     for (const one of idle) one.socket.destroy();
   });
 
+  it("are not counted for the requests that tools of agents make within the service", async ({
+    newSender,
+    service,
+    metric,
+  }) => {
+    const { mailbox, api_key: key } = await newSender();
+    for (let id = 0; id < 2 * maxConnections; id++) {
+      const answer = await service.call("POST", "/mcp", {
+        key,
+        headers: { accept: "application/json, text/event-stream" },
+        body: { jsonrpc: "2.0", id, method: "tools/call", params: { name: "list_targets", arguments: {} } },
+      });
+      expect(answer.status).toBe(200);
+    }
+    expect(await metric("postrider_http_connections")).toBeLessThanOrEqual(5);
+    const client = await pipeline(service.port, itemBytes({ targetId: mailbox, key }));
+    await until(client.statuses, (statuses) => statuses.length === 1);
+    expect(client.statuses()).toEqual([202]);
+  });
+
   it("of one organization are closed after their answers when it has more than its share", async ({
     newSender,
     service,

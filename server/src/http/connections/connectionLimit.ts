@@ -60,9 +60,11 @@ export function limitConnections(
       socket.once("close", () => leave(socket));
       return true;
     },
-    /** Records the organization whose key a request on the connection carried. */
+    /** Records the organization whose key a request on the connection carried. Ignores sockets that were not admitted or closed. */
     noteOwner(socket: Socket, owner: string): void {
-      if (owners.get(socket) === owner || socket.destroyed) return;
+      const known = owners.get(socket);
+      // Requests that the service makes to itself have a new socket object each, which never closes.
+      if (known === owner || (known === undefined && !strangers.has(socket))) return;
       leave(socket);
       owners.set(socket, owner);
       counts.set(owner, (counts.get(owner) ?? 0) + 1);

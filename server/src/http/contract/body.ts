@@ -148,7 +148,7 @@ export function createBodyRoom(limitBytes: number) {
      */
     take(owner: string, bytes: number): boolean {
       const own = held.get(owner) ?? 0;
-      if (own + bytes > limitBytes - total) return false;
+      if (own + bytes > limitBytes - total - bytes) return false;
       held.set(owner, own + bytes);
       total += bytes;
       return true;

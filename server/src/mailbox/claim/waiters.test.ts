@@ -87,6 +87,21 @@ describe("waiters (long polls)", () => {
     expect(await outcome).toEqual(claimed("a"));
   });
 
+  it("end in time, even if messages that others claim arrive during each of their claims", async () => {
+    const { waiters, next } = setUp();
+    const poll = { isOver: false };
+    const outcome = waiters.claim(request({ waitMs: 1 })).finally(() => (poll.isOver = true));
+    for (let claims = 0; claims < 10_000 && !poll.isOver; claims++) {
+      const { answer } = await next();
+      waiters.wake(["box"]);
+      answer(empty());
+      await settle();
+    }
+    expect(poll.isOver).toBe(true);
+    expect(await outcome).toEqual(empty());
+    expect(waiters.count()).toBe(0);
+  });
+
   it("are served in the order of their requests, until a claim finds no message", async () => {
     const { waiters, next, questions } = setUp();
     const outcomes = [waiters.claim(request()), waiters.claim(request())];

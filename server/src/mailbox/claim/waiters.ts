@@ -68,14 +68,13 @@ export class Waiters {
   async #askOrWait(request: WaitingClaim): Promise<ClaimOutcome> {
     const box = this.#enter(request.mailboxId);
     try {
-      for (;;) {
-        const { wakes } = box;
-        const outcome = await this.#ask(request);
-        if (outcome.kind !== "empty" || this.#isStopped || request.signal.aborted) return outcome;
-        if (box.wakes !== wakes) continue;
-        this.#wakeLater(box, outcome.retryInMs);
-        return await this.#wait(box, request);
-      }
+      const { wakes } = box;
+      const outcome = await this.#ask(request);
+      if (outcome.kind !== "empty" || this.#isStopped || request.signal.aborted) return outcome;
+      const waited = this.#wait(box, request);
+      if (box.wakes === wakes) this.#wakeLater(box, outcome.retryInMs);
+      else void this.#pump(box);
+      return await waited;
     } finally {
       this.#leave(box);
     }
