@@ -127,7 +127,7 @@ export interface ClaimedMessage {
 }
 
 export interface Consent {
-  /** The new origin that the bearer token may be sent to, as shown in offered_origin */
+  /** Allows the service to send the credential to this new origin: the value of offered_origin */
   confirm_origin?: string;
   /** unverified, invalid or none: confirms the use of a card that was verified before */
   confirm_signature?: string;
@@ -1072,7 +1072,7 @@ export interface Target {
   /** The URL of the keys that verified the card: its owner vouches for the card */
   card_signature_keys?: string | null;
   card_signature_detail?: string | null;
-  /** The origin that a newer card moves the agent to; it waits for the owner's confirm_origin */
+  /** The origin to which a newer card moves the agent, until the owner names it in confirm_origin */
   offered_origin?: string | null;
   /** The mailbox or webhook target that receives each task's result as an item */
   result_target_id?: string | null;
@@ -1376,7 +1376,7 @@ export interface Operations {
   updateTarget(id: string, body: TargetChanges, options?: CallOptions): Promise<Target>;
   /** Delete a target; its waiting items become CANCELED. */
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
-  /** Refresh the agent card of an a2a target. The new card is checked completely before it replaces the last usable card. A card that moves the agent to an origin for which the bearer token was not given waits for confirm_origin. */
+  /** Refresh the agent card of an a2a target. The new card is checked completely before it replaces the last usable card. If the card moves the agent to an origin for which the credential was not given, the refresh is refused until a request with confirm_origin names this origin. */
   refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
   /** Rotate the signing secret of a webhook target. Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. A second rotation before that ends the older previous secret. With a `secret` of your own the call is safe to repeat: if that secret is already the current secret, nothing changes. */
   rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;

@@ -17,10 +17,10 @@ Every route of the interface, and who may call it. \`openapi.json\` and \`/docs\
 
 - **Credential**: an API key in \`Authorization: Bearer\`, a user's session in \`X-Session-Token\`, or a customer's session in its
   [portal](customers.md#the-portal), in the same header.
-- **Least role**: the least [role](members.md#roles) of a user whose session the route takes. API keys have no role.
-- **Limited**: the [limited API keys](api-keys.md) that the route takes; \`portal\` is a customer's session, which is limited in the
+- **Least role**: the lowest [role](members.md#roles) of a user whose session the route accepts. API keys have no role.
+- **Limited**: the [limited API keys](api-keys.md) that the route accepts; \`portal\` is a customer's session, which is limited in the
   same way. Every other limited credential is refused with 403 (\`scope_refused\`).
-- **Audit log**: the [action](members.md#the-audit-log) that a successful change is on record as, or why it is not in the audit log.
+- **Audit log**: the [action](members.md#the-audit-log) under which a successful change is recorded, or why it is not in the audit log.
 `;
 
 const head = `| Route | Operation | Credential | Least role | Limited | Audit log |

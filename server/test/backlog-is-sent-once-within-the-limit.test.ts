@@ -21,7 +21,7 @@ function ownHeadersOf({ headers }: Received): unknown[] {
   return [headers["authorization"], headers["x-tenant"]];
 }
 
-it("a backlog is sent within its target's rate limit, each item once with the target's own headers, and is counted and logged", async ({
+it("each item of a backlog is sent once, within its target's limit of concurrent requests and with its own headers, counted and logged", async ({
   service,
   account,
   receiver,

@@ -37,7 +37,7 @@ function tooEarly(arrivedAtMs: readonly number[], sinceMs: number, { perSecond, 
   return arrivedAtMs.filter((atMs, before) => before + 1 > burst + 1 + (perSecond * (atMs - sinceMs)) / 1000);
 }
 
-it("a target gets no more than its rate from two nodes, retries included", async ({
+it("two nodes together send a target no more than its rate, retries included", async ({
   pool,
   receiver,
   nodes,
@@ -70,7 +70,7 @@ it("a target gets no more than its rate from two nodes, retries included", async
   expect(tooEarly(momentsMs, sinceMs, rate), "arrivals before the rate allows them").toEqual([]);
 });
 
-it("items that a rate limit holds back take no memory, and delay no other target", async ({
+it("items that wait for a rate limit are not kept in memory and delay no other target", async ({
   receiver,
   pool,
   nodes,
@@ -104,7 +104,7 @@ it("items that a rate limit holds back take no memory, and delay no other target
   await receiver.arrivals(200, { path: "/limited" });
 });
 
-it("a target has no more requests in flight than it may, over both nodes", async ({
+it("two nodes together have no more requests in flight to a target than its max_concurrency", async ({
   receiver,
   pool,
   nodes,

@@ -98,12 +98,12 @@ function processorChart(record: FiguresRecord): Chart {
 function neighboursChart({ neighbours }: FiguresRecord): Chart {
   const hanging = targetsOf(neighbours[0]?.hangingTargets ?? 0);
   const sides = neighbours.flatMap(({ name, alone, beside }) => [
-    { label: `${name}, alone`, ...alone },
-    { label: `${name}, beside`, ...beside },
+    { label: `${name}, without`, ...alone },
+    { label: `${name}, with`, ...beside },
   ]);
   return {
-    title: `A healthy target beside ${hanging} that never answer`,
-    subtitle: "The healthy target belongs to the organization of the others, or to another one",
+    title: `A healthy target with and without ${hanging} that never answer`,
+    subtitle: "The healthy target belongs to the same organization as the hanging targets, or to another one",
     series: percentiles,
     panels: [
       {
@@ -123,7 +123,7 @@ function neighboursChart({ neighbours }: FiguresRecord): Chart {
 }
 
 function publicationsChart({ publications }: FiguresRecord): Chart {
-  const [published, posted] = ["in publications", "each posted alone"] as const;
+  const [published, posted] = ["in publications", "one by one"] as const;
   return {
     title: "Publications: items accepted per second",
     subtitle: "64 requests at the same time",

@@ -72,24 +72,24 @@ function matrixBlock({ matrix }: FiguresRecord, measure: Measure): string {
 }
 
 function neighboursBlock({ neighbours }: FiguresRecord): string {
-  const rows = neighbours.flatMap(({ name, alone, beside }) =>
-    [["alone", alone] as const, ["beside them", beside] as const].map(([where, side]) => [
+  const rows = neighbours.flatMap(({ name, alone, beside, hangingTargets }) =>
+    [["none", alone] as const, [targetsOf(hangingTargets), beside] as const].map(([hanging, side]) => [
       name,
-      where,
+      hanging,
       `${msOf(side.p50Ms)}, ${msOf(side.p99Ms)} ms`,
       perSecond(side.deliveredPerSecond),
     ]),
   );
-  const title = "A healthy target beside targets that never answer";
+  const title = "A healthy target with and without targets that never answer";
   return [
     image(title, "neighbours"),
-    table(["the healthy target belongs to", "", "p50, p99", "delivered, saturated"], rows),
+    table(["the healthy target belongs to", "hanging targets", "p50, p99", "delivered, saturated"], rows),
   ].join("\n\n");
 }
 
 function publicationsBlock({ publications }: FiguresRecord): string {
   const rows = publications.flatMap(({ targets, payloadBytes, published, posted }) =>
-    [["published", published] as const, ["posted alone", posted] as const].map(([how, side]) => [
+    [["in publications", published] as const, ["one by one", posted] as const].map(([how, side]) => [
       `${bytesOf(payloadBytes)}, ${targetsOf(targets)}`,
       how,
       perSecond(side.perSecond),
@@ -99,7 +99,7 @@ function publicationsBlock({ publications }: FiguresRecord): string {
   );
   return [
     image("Publications: items accepted per second", "publications"),
-    table(["payload", "", "items", "processor time", "WAL"], rows),
+    table(["payload", "sent", "items", "processor time", "WAL"], rows),
   ].join("\n\n");
 }
 
@@ -112,7 +112,7 @@ function besidesBlock({ besides }: FiguresRecord): string {
   ]);
   return [
     image("In and out, with and without watchers", "besides"),
-    table(["beside", "without", "with", "ratio"], rows),
+    table(["watcher", "without", "with", "ratio"], rows),
   ].join("\n\n");
 }
 

@@ -48,7 +48,7 @@ export const lastCommitBeforeBaseline = "7f04ab1";
 
 export function databaseBeforeBaseline(): SchemaError {
   return new SchemaError(
-    `the database was made by a commit before 1.0.0: start commit ${lastCommitBeforeBaseline} on it once, which brings it to the state that 1.0.0 takes over`,
+    `the database was created by a commit before 1.0.0: start commit ${lastCommitBeforeBaseline} on it once, which migrates it to the schema of 1.0.0`,
   );
 }
 

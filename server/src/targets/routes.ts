@@ -49,7 +49,7 @@ function createRoute(deps: KindDeps): RouteRecord {
     body: newTarget,
     response: { 200: Target },
     errors: {
-      409: `${tooManyTargets}; or a bearer token would be sent to another origin than the agent card's, which needs confirm_origin`,
+      409: `${tooManyTargets}; or the agent's interface has another origin than its card, and confirm_origin must name that origin before the credential is sent there`,
     },
     examples: examples.createTarget,
     async handle(call) {
@@ -122,7 +122,7 @@ const refreshRoute = route("refreshTarget", "POST /api/v1/targets/:id/refresh", 
   audit: "target.card_replaced",
   summary: "Refresh the agent card of an a2a target",
   description:
-    "The new card is checked completely before it replaces the last usable card. A card that moves the agent to an origin for which the bearer token was not given waits for confirm_origin.",
+    "The new card is checked completely before it replaces the last usable card. If the card moves the agent to an origin for which the credential was not given, the refresh is refused until a request with confirm_origin names this origin.",
   body: Consent,
   response: { 200: Target },
   errors: {

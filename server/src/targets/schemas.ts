@@ -14,7 +14,7 @@ export const enabling =
   "A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead.";
 
 export const enablingRefusals = {
-  409: "discard_held was sent for an enabled target; or a bearer token would be sent to another origin than the agent card's, which needs confirm_origin; or secret headers would be sent to another origin and have to be given again",
+  409: "The request has discard_held and the target is enabled; or the agent's interface has another origin than its card, and confirm_origin must name that origin before the credential is sent there; or the new URL has another origin, and the request must contain the secret headers again",
   503: "More items wait than one request can discard: the target is still disabled; repeat the request to discard the rest",
 };
 
@@ -95,7 +95,8 @@ export const Consent = nullable(
       confirm_origin: Type.Optional(
         Type.String({
           maxLength: 2048,
-          description: "The new origin that the bearer token may be sent to, as shown in offered_origin",
+          description:
+            "Allows the service to send the credential to this new origin: the value of offered_origin",
         }),
       ),
       confirm_signature: Type.Optional(

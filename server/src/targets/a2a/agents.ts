@@ -31,7 +31,7 @@ export const agentAnswer = {
   ),
   card_signature_detail: NullableString,
   offered_origin: nullableString(
-    "The origin that a newer card moves the agent to; it waits for the owner's confirm_origin",
+    "The origin to which a newer card moves the agent, until the owner names it in confirm_origin",
   ),
   result_target_id: nullableString(
     "The mailbox or webhook target that receives each task's result as an item",
