@@ -97,6 +97,63 @@ it("a message is marked as a possible duplicate when the list shows only some ta
   expect(handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: true });
 });
 
+const messages = (count: number): object[] =>
+  Array.from({ length: count }, (_, index) => ({ messageId: `m${index}` }));
+
+it("a message is not sent again while it is the first of more messages than the task list shows", async ({
+  service,
+  account,
+  confused,
+  ask,
+}) => {
+  confused.answers.message = (response) => response.destroy();
+  confused.answers.list = (response) => {
+    const others = task("other", "TASK_STATE_WORKING", { history: messages(100) });
+    const own = task("own", "TASK_STATE_WORKING", { history: messages(100) });
+    answerJson(response, { tasks: [others, own] });
+  };
+  confused.answers.task = (response, taskId) => {
+    const first = taskId === "own" ? confused.sent.map((messageId) => ({ messageId })) : [];
+    answerJson(response, task(taskId, "TASK_STATE_COMPLETED", { history: [...first, ...messages(120)] }));
+  };
+  const { handoff } = await untilEnded(service, account, await ask());
+  expect(handoff).toMatchObject({ task_id: "own", outcome: "COMPLETED", possible_duplicate: false });
+  expect(confused.sent).toHaveLength(1);
+});
+
+it.for([
+  ["cut off", 100],
+  ["longer than the service reads", 10_000],
+] as const)(
+  "a message is marked as a possible duplicate while a task's history is %s",
+  async ([, shown], { service, account, confused, ask }) => {
+    const { message } = confused.answers;
+    confused.answers.message = (response, messageId) =>
+      confused.sent.length === 1 ? response.destroy() : message(response, messageId);
+    const long = (count: number): object => task("other", "TASK_STATE_WORKING", { history: messages(count) });
+    confused.answers.list = (response) => answerJson(response, { tasks: [long(100)] });
+    confused.answers.task = (response) => answerJson(response, long(shown));
+    const { handoff } = await untilEnded(service, account, await ask());
+    expect(handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: true });
+  },
+);
+
+it("a task that its agent does not show at first is followed further", async ({
+  service,
+  account,
+  confused,
+  ask,
+}) => {
+  let polls = 0;
+  confused.answers.message = (response) => answerJson(response, { task: task("own", "TASK_STATE_WORKING") });
+  confused.answers.task = (response, taskId) => {
+    if (polls++ < 3) response.writeHead(404).end();
+    else answerJson(response, task(taskId, "TASK_STATE_COMPLETED"));
+  };
+  const { handoff } = await untilEnded(service, account, await ask());
+  expect(handoff).toMatchObject({ outcome: "COMPLETED", error: null });
+});
+
 it.for([
   ["null for a task", '{"task":null,"message":{"parts":[{"text":"hello"}]}}'],
   ["a byte order mark", '\ufeff{"message":{"parts":[{"text":"hello"}]}}'],

@@ -255,6 +255,40 @@ describe("refreshing", () => {
     expect((await refresh(await createMailboxTarget(node, account))).status).toBe(400);
   });
 
+  it.for<[string, Record<string, unknown>, CardServer["answer"]]>([
+    ["has a usable card", {}, (response) => answerJson(response, wholeCard("https://moved.example.com/a2a"))],
+    ["has the same card", {}, (response) => void response.writeHead(304).end()],
+    ["has a card that cannot be read", {}, (response) => void response.writeHead(500).end()],
+    [
+      "moves to another origin",
+      { auth: { type: "bearer", token: "t" } },
+      (response) => answerJson(response, wholeCard("https://moved.example.com/a2a")),
+    ],
+    [
+      "demands a credential",
+      {},
+      (response) =>
+        answerJson(
+          response,
+          wholeCard("https://moved.example.com/a2a", {
+            securitySchemes: { mtls: { mutualTlsSecurityScheme: {} } },
+            securityRequirements: [{ schemes: { mtls: { list: [] } } }],
+          }),
+        ),
+    ],
+  ])(
+    "answers 404 if the target is deleted meanwhile, and its agent %s",
+    async ([, fields, answerWith], { node, account, cards, serve, create, refresh }) => {
+      serve(wholeCard(`${cards.origin}/a2a`), { etag: '"one"' });
+      const id = (await create(fields)).body.id as string;
+      cards.answer = (response, headers) =>
+        void node
+          .call("DELETE", `/api/v1/targets/${id}`, { key: account.api_key })
+          .then(() => answerWith(response, headers));
+      expect(await refresh(id)).toMatchObject(refusal(404, "not found"));
+    },
+  );
+
   it("happens automatically when a card has expired", async ({ node, account, cards, serve, read }) => {
     const id = await createAgentTarget(node, account, cards.url);
     await makeOlder(node.pool, 86_400, "agent_cards", { target_id: id });

@@ -4,6 +4,7 @@ import type { Agent } from "./support/agent/startAgent.ts";
 import { createAgentTarget, readHandedOver, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
 import { serviceTest, stageTest } from "./support/fixtures.ts";
 import { sendItem } from "./support/items.ts";
+import { makeTaskOlder } from "./support/passedTime.ts";
 import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { freePort } from "./support/freePort.ts";
@@ -67,11 +68,13 @@ describe.concurrent("an agent", () => {
     service,
     account,
     newAgent,
+    pool,
   }) => {
     const owner = { service, account };
     const agent = await newAgent();
     const id = await handOver(owner, await targetFor(owner, agent), "hang", "WORKING");
     await agent.restart();
+    await makeTaskOlder(pool, id, 300);
     const { event, handoff } = await untilEnded(service, account, id);
     expect(event).toMatchObject({ status: "DELIVERED", retry_count: 0 });
     expect(handoff).toMatchObject({ state: "WORKING", outcome: "UNKNOWN" });

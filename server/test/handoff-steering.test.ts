@@ -156,4 +156,54 @@ describe("an answer or cancellation is refused with the reason for", () => {
     });
     await agent.restart();
   });
+
+  it("a cancellation that the agent refuses, and one that it was not asked for", async ({
+    service,
+    account,
+    cards,
+    cancel,
+  }) => {
+    const task = { id: "t1", status: { state: "TASK_STATE_WORKING" } };
+    const notCancelable = { reason: "TASK_NOT_CANCELABLE", domain: "a2a-protocol.org" };
+    let refused: [status: number, reason?: object] = [500];
+    cards.answer = (response) => {
+      const { method, url } = response.req;
+      if (url === "/card.json") answerJson(response, wholeCard(`${cards.origin}/a2a`));
+      else if (!url!.endsWith(":cancel")) answerJson(response, method === "POST" ? { task } : task);
+      else {
+        response.writeHead(refused[0], { "content-type": "application/json", location: "/elsewhere" });
+        response.end(JSON.stringify({ error: { message: "no", details: [refused[1] ?? {}] } }));
+      }
+    };
+    const id = await sendItem(
+      service,
+      account,
+      await createAgentTarget(service, account, cards.url),
+      "begin",
+    );
+    await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === "WORKING");
+    const version = { reason: "VERSION_NOT_SUPPORTED", domain: "a2a-protocol.org" };
+    const notAsked: (typeof refused)[] = [[302], [401], [403], [408], [410], [429], [503], [400, version]];
+    for (const answer of notAsked) {
+      refused = answer;
+      const { status, body } = await cancel(id);
+      expect([answer, status, body]).toEqual([
+        answer,
+        502,
+        {
+          error: expect.stringMatching(`^the agent did not cancel the task: the agent answered ${answer[0]}`),
+        },
+      ]);
+    }
+    const cannot: (typeof refused)[] = [[400, notCancelable], [400], [404], [405], [409], [501]];
+    for (const answer of cannot) {
+      refused = answer;
+      const { status, body } = await cancel(id);
+      expect([answer, status, body]).toEqual([
+        answer,
+        409,
+        { error: expect.stringMatching(`^the task cannot be canceled: the agent answered ${answer[0]}`) },
+      ]);
+    }
+  });
 });

@@ -37,6 +37,14 @@ export async function makeDue(pool: pg.Pool, eventId: string): Promise<void> {
   await pool.query("update deliveries set due_at = 0 where event_ids = array[$1::uuid]", [eventId]);
 }
 
+/** Makes the last change of an agent's task older by that many seconds. */
+export async function makeTaskOlder(pool: pg.Pool, eventId: string, seconds: number): Promise<void> {
+  await pool.query("update handoffs set updated_at = updated_at - $2::bigint * 1000 where event_id = $1", [
+    eventId,
+    seconds,
+  ]);
+}
+
 /** Ends all leases of items, as if they had lapsed, and makes every item due. */
 export async function endLeases(pool: pg.Pool): Promise<void> {
   await pool.query("update deliveries set lease_until = null, lease_token = null, due_at = 0");

@@ -59,14 +59,14 @@ export async function readCard(queries: Queries, targetId: string) {
     .executeTakeFirst();
 }
 
-/** Records that a card could not be read or used; the last usable card stays in use. */
+/** Records that a card could not be read or used; the last usable card stays in use. Returns false if the target was deleted. */
 export async function noteCardFailure(
   queries: Queries,
   targetId: string,
   failure: { problem: string; nowMs: number; retryInMs: number; offeredOrigin?: string },
-): Promise<void> {
+): Promise<boolean> {
   const nowSeconds = Math.floor(failure.nowMs / 1000);
-  await queries
+  const { numUpdatedRows } = await queries
     .updateTable("agent_cards")
     .set({
       failures: sql`least(failures + 1, 1000)`,
@@ -76,7 +76,8 @@ export async function noteCardFailure(
       ...(failure.offeredOrigin !== undefined && { offered_origin: failure.offeredOrigin }),
     })
     .where("target_id", "=", targetId)
-    .execute();
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** Records that the card at its URL is still the stored one. */
@@ -90,8 +91,8 @@ export async function noteCardUnchanged(queries: Queries, targetId: string, time
 
 /**
  * Replaces the stored card with a good one.
- * @returns whether the interface for deliveries changed; undefined if the card was not replaced, because the credential may not
- *   be sent to its origin or the target was deleted.
+ * @returns whether the interface for deliveries changed; `held` if the card was not replaced because the credential may not be sent
+ *   to its origin; `gone` if the target was deleted.
  */
 export async function replaceCard(
   queries: Queries,
@@ -102,7 +103,7 @@ export async function replaceCard(
     /** The caller that requested the change; undefined if the service reads the card by itself. */
     origin?: Origin | undefined;
   },
-): Promise<{ isInterfaceChanged: boolean } | undefined> {
+): Promise<{ isInterfaceChanged: boolean } | "held" | "gone"> {
   return inTransactionOf(queries, async (transaction) => {
     // The target is locked before its card, as in every other transaction, so that two transactions cannot deadlock.
     const target = await transaction
@@ -117,11 +118,11 @@ export async function replaceCard(
       .where("target_id", "=", targetId)
       .forUpdate()
       .executeTakeFirst();
-    if (target === undefined || present === undefined) return undefined;
+    if (target === undefined || present === undefined) return "gone";
     const { bearer_origin: bearerOrigin } = present;
     const isHeld =
       bearerOrigin !== null && bearerOrigin !== card.origin && options.confirmOrigin !== card.origin;
-    if (isHeld) return undefined;
+    if (isHeld) return "held";
     await transaction
       .updateTable("agent_cards")
       .set({ ...cardColumns(card, options), ...(bearerOrigin !== null && { bearer_origin: card.origin }) })

@@ -26,32 +26,34 @@ export async function refreshCard(
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   });
   const nowMs = deps.nowMs();
-  const noteFailure = (problem: string): Promise<void> =>
-    noteCardFailure(deps.queries, targetId, { problem, nowMs, retryInMs: cardRetryMs(stored.failures + 1) });
+  const note = async (
+    failure: Extract<CardOutcome, { problem: string }>,
+    { retryInMs, ...offer }: { retryInMs: number; offeredOrigin?: string },
+  ): Promise<CardOutcome> => {
+    const { problem } = failure;
+    const isNoted = await noteCardFailure(deps.queries, targetId, { problem, nowMs, retryInMs, ...offer });
+    return isNoted ? failure : { kind: "gone" };
+  };
+  const retry = { retryInMs: cardRetryMs(stored.failures + 1) };
   switch (found.kind) {
     case "bad":
-      await noteFailure(found.problem);
-      return { kind: "failed", problem: found.problem };
+      return note({ kind: "failed", problem: found.problem }, retry);
     case "unchanged":
       await noteCardUnchanged(deps.queries, targetId, { nowMs, freshForMs: found.freshForMs });
       return { kind: "current", isInterfaceChanged: false };
     case "good": {
       const { card, freshForMs } = found;
       const unmet = unmetSecurity(card.security, formOf(stored));
-      if (unmet !== undefined) {
-        await noteFailure(unmet);
-        return { kind: "unmet", problem: unmet };
-      }
+      if (unmet !== undefined) return note({ kind: "unmet", problem: unmet }, retry);
       const needed = consentNeeded(stored, card, options);
       if (needed === undefined) {
         const times = { nowMs, freshForMs };
         const replaced = await replaceCard(deps.queries, targetId, card, { ...times, ...options });
-        if (replaced !== undefined) return { kind: "current", ...replaced };
+        if (replaced === "gone") return { kind: "gone" };
+        if (replaced !== "held") return { kind: "current", ...replaced };
       }
       const held = needed ?? unconfirmedOrigin(card.origin);
-      const offer = { retryInMs: freshForMs, offeredOrigin: card.origin };
-      await noteCardFailure(deps.queries, targetId, { problem: held.problem, nowMs, ...offer });
-      return held;
+      return note(held, { retryInMs: freshForMs, offeredOrigin: card.origin });
     }
   }
 }

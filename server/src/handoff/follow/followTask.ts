@@ -19,10 +19,10 @@ export type Look = "unchanged" | "changed" | "ended" | "missing" | "trouble" | "
 
 export const pollTimeoutMs = 10_000;
 /**
- * Number of consecutive polls that must find no task before it counts as lost, because an agent's nodes may be eventually
- * consistent.
+ * A task counts as lost if this many consecutive polls find no task, and only this long after its last change: the agent's nodes
+ * may be eventually consistent or be replaced one after the other, and an unknown outcome is final.
  */
-const missingLimit = 3;
+const lost = { polls: 3, afterMs: 5 * 60_000 };
 const maxPolls = 30_000;
 
 /** Polls a task once, and records its change or the time of the next poll. */
@@ -42,7 +42,7 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
         ? postpone(deps, poll, "unchanged")
         : recordChange(deps, poll, seen.view);
     case "missing":
-      if (poll.missing + 1 >= missingLimit) {
+      if (isLost(poll, deps.nowMs())) {
         return giveUp(deps, poll, `the agent no longer knows the task: ${seen.error}`);
       }
       // The task may be at another interface.
@@ -54,6 +54,11 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
     case "trouble":
       return postpone(deps, poll, "trouble", seen);
   }
+}
+
+/** Whether a task counts as lost after one more poll that found no task. */
+function isLost({ missing, changedAtMs }: Poll, nowMs: number): boolean {
+  return missing + 1 >= lost.polls && nowMs - (changedAtMs ?? 0) >= lost.afterMs;
 }
 
 /** Reads a task's current state, by default without its history. */

@@ -18,6 +18,8 @@ export interface Poll {
   state: string | null;
   fingerprint: string | null;
   followError: string | null;
+  /** When the last change was recorded, in Unix milliseconds; null if the handoff itself is past its retention. */
+  changedAtMs: number | null;
   leaseToken: number;
 }
 
@@ -151,6 +153,7 @@ function toPoll(row: RowOf<"claim_handoff_polls">, leaseToken: number): Poll {
     state: row.state,
     fingerprint: row.fingerprint,
     followError: row.follow_error,
+    changedAtMs: row.changed_at,
     leaseToken,
   };
 }

@@ -3,7 +3,7 @@ import { isId, newRootId } from "../../postgres/ids.ts";
 import { isHandoff } from "../../postgres/kinds.ts";
 import type { HandoffRow, Queries } from "../../postgres/tables.ts";
 import { type Agent, loadAgent, maskOf } from "../agent/agent.ts";
-import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
+import { type AgentAnswer, callAgent, type Refusal } from "../agent/callAgent.ts";
 import { type FollowDeps, getTask, pollTimeoutMs } from "./followTask.ts";
 import { type HandoffAnswer, handoffAnswer, readHandoff } from "../record/handoffAnswer.ts";
 import { recordHandoff } from "../record/handoffStore.ts";
@@ -101,7 +101,7 @@ export async function cancelTask(
     timeoutMs: pollTimeoutMs,
     isRepeatable: true,
   });
-  if (answer.kind === "refused" && answer.status < 500) {
+  if (answer.kind === "refused" && refusesToCancel(answer)) {
     return { kind: "not_cancelable", message: answer.message };
   }
   const canceled = successOf(answer, "cancel the task");
@@ -109,6 +109,14 @@ export async function cancelTask(
   const reading = readTaskOf(task.taskId, canceled.value, maskOf(task.agent));
   await record(deps, task, reading.ok ? reading.view : null);
   return withHandoff(deps, input, { kind: "asked" });
+}
+
+/** Statuses with which an agent refuses to cancel: the task cannot be canceled, is gone, or no task can be. */
+const cancelRefusals = new Set([400, 404, 405, 409, 422, 501]);
+
+/** Whether the agent refused the cancellation itself. After other refusals, such as 401 or 429, it was not asked yet. */
+function refusesToCancel({ status, reason }: Refusal): boolean {
+  return cancelRefusals.has(status) && reason !== "VERSION_NOT_SUPPORTED";
 }
 
 /** Finds the unfinished task of an event, and updates it from the agent. */

@@ -1,4 +1,6 @@
 import type { Outbound } from "../../outbound/outbound.ts";
+import { isJsonObject, type JsonObject } from "../../http/contract/json.ts";
+import type { ExchangeError } from "../../outbound/exchangeResult.ts";
 import { type Agent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { hasMessage, readTask, type TaskView } from "../agent/readTask.ts";
@@ -17,41 +19,39 @@ export type TaskSearch =
 const clockMarginMs = 10 * 60_000;
 const pageSizes = [50, 5];
 const maxPages = 40;
+/** Number of messages of each task in the list, the newest. */
 const historyLength = 100;
+/** A task with more messages is read alone with this many; so many tasks at most. */
+const whole = { historyLength: 10_000, maxTasks: 20 };
+
+interface Search {
+  messageId: string;
+  sinceMs: number;
+  traceparent?: string | undefined;
+  timeoutMs: number;
+}
 
 type Page = { tasks: unknown[]; nextPageToken: string };
 
 /**
- * Searches the histories of the agent's tasks for the message's id (A2A 1.0, section 3.1.4). `timeoutMs` applies to all pages
+ * Searches the histories of the agent's tasks for the message's id (A2A 1.0, section 3.1.4). `timeoutMs` applies to all requests
  * together.
  */
-export async function findTask(
-  outbound: Outbound,
-  agent: Agent,
-  search: { messageId: string; sinceMs: number; traceparent?: string | undefined; timeoutMs: number },
-): Promise<TaskSearch> {
-  const deadlineMs = performance.now() + search.timeoutMs;
+export async function findTask(outbound: Outbound, agent: Agent, search: Search): Promise<TaskSearch> {
+  const get = createReader(outbound, agent, search);
   let pageToken = "";
   let pageSize = pageSizes[0]!;
-  let tasksSeen = 0;
-  let historiesSeen = 0;
+  let isHidden = false;
+  let wholeReads = 0;
   for (let page = 0; page < maxPages; page++) {
-    const leftMs = deadlineMs - performance.now();
-    if (leftMs < 1) return { kind: "unavailable", reason: "the task list is too long to read in time" };
-    const answer = await callAgent(outbound, agent, {
-      method: "GET",
-      path: "/tasks",
-      query: {
+    const read = readPage(
+      await get("/tasks", {
         statusTimestampAfter: new Date(search.sinceMs - clockMarginMs).toISOString(),
         historyLength: String(historyLength),
         pageSize: String(pageSize),
         ...(pageToken !== "" && { pageToken }),
-      },
-      traceparent: search.traceparent,
-      timeoutMs: leftMs,
-      isRepeatable: true,
-    });
-    const read = readPage(answer);
+      }),
+    );
     if (read === "too large") {
       // Histories may be long, so that fewer tasks fit into one answer.
       const smaller = pageSizes.find((size) => size < pageSize);
@@ -61,23 +61,77 @@ export async function findTask(
     }
     if ("kind" in read) return read;
     for (const task of read.tasks) {
-      const isFound = hasMessage(task, search.messageId);
-      tasksSeen++;
-      if (isFound === undefined) continue;
-      historiesSeen++;
-      if (!isFound) continue;
+      let isFound = hasMessage(task, search.messageId);
+      if (isFound === false && isCut(task, historyLength)) {
+        const more = wholeReads++ < whole.maxTasks ? await readWhole(get, task, search.messageId) : undefined;
+        if (typeof more === "object") return more;
+        isFound = more;
+      }
+      isHidden ||= isFound === undefined;
+      if (isFound !== true) continue;
       const reading = readTask(task, maskOf(agent));
       if (reading.ok) return { kind: "found", view: reading.view };
       // The agent has the message, so sending it again would create another task.
-      return { kind: "unavailable", reason: `the agent's task list shows a task that ${reading.problem}` };
+      return unavailable(`the agent's task list shows a task that ${reading.problem}`);
     }
     if (read.nextPageToken === "") {
-      if (historiesSeen === tasksSeen) return { kind: "absent" };
-      return unknowable("the agent's task list shows tasks without their messages");
+      return isHidden ? unknowable("the agent does not show all messages of its tasks") : { kind: "absent" };
     }
     pageToken = read.nextPageToken;
   }
   return { kind: "unknowable", reason: "the agent's task list is too long" };
+}
+
+type Get = (path: string, query: Readonly<Record<string, string>>) => Promise<AgentAnswer>;
+
+const tooLate: ExchangeError = {
+  kind: "error",
+  code: "timeout",
+  message: "the task list is too long to read in time",
+  durationMs: 0,
+  sent: false,
+};
+
+/** Returns a function that reads from the agent until the time of the search is over. */
+function createReader(outbound: Outbound, agent: Agent, { traceparent, timeoutMs }: Search): Get {
+  const deadlineMs = performance.now() + timeoutMs;
+  return async (path, query) => {
+    const leftMs = deadlineMs - performance.now();
+    if (leftMs < 1) return { kind: "failed", error: tooLate };
+    return callAgent(outbound, agent, {
+      method: "GET",
+      path,
+      query,
+      traceparent,
+      timeoutMs: leftMs,
+      isRepeatable: true,
+    });
+  };
+}
+
+/** Whether older messages of the task may have been left out, because it has as many as were requested. */
+function isCut(task: unknown, requested: number): task is JsonObject & { history: unknown[] } {
+  const history = isJsonObject(task) ? task["history"] : undefined;
+  return Array.isArray(history) && history.length >= requested;
+}
+
+/**
+ * Whether the whole history of a task has the message; undefined if the agent does not show all of the history. An agent that
+ * shows no more messages than in its list may have a limit of its own.
+ */
+async function readWhole(
+  get: Get,
+  { id, history }: { id?: unknown; history: readonly unknown[] },
+  messageId: string,
+): Promise<boolean | undefined | TaskSearch> {
+  const path = `/tasks/${encodeURIComponent(String(id))}`;
+  const answer = await get(path, { historyLength: String(whole.historyLength) });
+  if (answer.kind === "failed") return unavailable(answer.error.message);
+  if (answer.kind === "refused" && !hasNoList(answer.status)) return unavailable(answer.message);
+  if (answer.kind !== "answered") return undefined;
+  const isFound = hasMessage(answer.value, messageId);
+  const isWhole = isCut(answer.value, history.length + 1) && !isCut(answer.value, whole.historyLength);
+  return isFound === false && !isWhole ? undefined : isFound;
 }
 
 function readPage(answer: AgentAnswer): Page | TaskSearch | "too large" {
@@ -93,9 +147,9 @@ function readPage(answer: AgentAnswer): Page | TaskSearch | "too large" {
     case "refused":
       return hasNoList(answer.status)
         ? unknowable(`the agent has no task list (${answer.message})`)
-        : { kind: "unavailable", reason: answer.message };
+        : unavailable(answer.message);
     case "failed":
-      return { kind: "unavailable", reason: answer.error.message };
+      return unavailable(answer.error.message);
   }
 }
 
@@ -106,4 +160,8 @@ function hasNoList(status: number): boolean {
 
 function unknowable(reason: string): TaskSearch {
   return { kind: "unknowable", reason };
+}
+
+function unavailable(reason: string): TaskSearch {
+  return { kind: "unavailable", reason };
 }

@@ -62,7 +62,7 @@ export const functions = {
   },
   claim_handoff_polls: {
     parameters: { p_lease_ms: "int4", p_lease_token: "int8", p_bucket: "int2", p_target: "uuid", p_skip: "uuid[]", p_limit: "int4", p_per_target: "int4", p_max_targets: "int4" },
-    columns: { event_id: "uuid", target_id: "uuid", polls: "int2", missing: "int2", deadline_at: "int8", target_version: "int8", task_id: "text", state: "text", fingerprint: "text", follow_error: "text", is_circle_closed: "bool" },
+    columns: { event_id: "uuid", target_id: "uuid", polls: "int2", missing: "int2", deadline_at: "int8", target_version: "int8", task_id: "text", state: "text", fingerprint: "text", follow_error: "text", changed_at: "int8", is_circle_closed: "bool" },
   },
   claim_messages: {
     parameters: { p_retention_ms: "int8", p_key_hashes: "bytea[]", p_keys: "int2[]", p_mailbox_ids: "uuid[]", p_claim_tokens: "uuid[]", p_maxes: "int2[]", p_leases_ms: "int4[]", p_claim_digests: "bytea[]", p_watermarks: "int8[]" },

@@ -23,6 +23,7 @@ returns table (
   state text,
   fingerprint text,
   follow_error text,
+  changed_at bigint,
   is_circle_closed boolean
 ) language plpgsql as $$
 #variable_conflict use_column
@@ -109,6 +110,7 @@ begin
       h.state,
       h.fingerprint,
       h.follow_error,
+      h.updated_at,
       null::boolean
     from leased p
     left join handoffs h on h.bucket = p.bucket and h.event_id = p.event_id;
@@ -128,6 +130,7 @@ begin
     null::text,
     null::text,
     null::text,
+    null::bigint,
     v_closed;
 end
 $$;
