@@ -35,6 +35,15 @@ export function listen(options: ListenOptions) {
   let failures = 0;
   let connecting: Promise<void> = Promise.resolve();
 
+  /** Any user of the database may send a notification with any payload. An exception here would end the process. */
+  function hear({ payload = "" }: pg.Notification): void {
+    try {
+      options.hear(payload);
+    } catch (error) {
+      options.log.warn({ err: error }, `dropped a notification on ${options.channel} that cannot be read`);
+    }
+  }
+
   async function connect(): Promise<void> {
     // The pool's own options object: a copy would lose the password, which is not enumerable.
     const next = new pg.Client(options.pool.options);
@@ -57,7 +66,7 @@ export function listen(options: ListenOptions) {
     };
     next.on("error", lose);
     next.on("end", () => lose());
-    next.on("notification", (message) => options.hear(message.payload ?? ""));
+    next.on("notification", hear);
     try {
       await next.connect();
       // The session is idle between queries and notifications; a role's default timeout must not end it.

@@ -36,6 +36,24 @@ it("receives all frames that other nodes send after it listens", async ({ relay,
   expect(relay.gaps).toBe(0);
 });
 
+it("outlives notifications that others send on its channel", async ({ relay, pool }) => {
+  await relay.relay.listen();
+  const log = { warn: () => undefined };
+  const payloads = [
+    "",
+    "hello",
+    "there org [",
+    "there org 5",
+    "there org [5]",
+    'there org [{"type":"item"}]',
+  ];
+  await notify({ pool, log }, { channel: "postrider_changes", payloads, lost: "" });
+  await notify({ pool, log }, { channel: "postrider_changes", payloads: ["there org []"], lost: "" });
+  await until(() => relay.heard === 1);
+  expect(relay.frames).toEqual([]);
+  expect(relay.warnings).toBe(payloads.length);
+});
+
 it("reports that frames may be missing if its first connection came late", async ({ relay, proxy }) => {
   proxy.accepts = false;
   await relay.relay.listen();

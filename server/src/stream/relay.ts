@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isJsonObject } from "../http/contract/json.ts";
 import { type Listener, listen, notify } from "../postgres/listen.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Frame } from "./gatherChanges.ts";
@@ -39,9 +40,9 @@ export function createRelay(deps: RelayDeps) {
       channel,
       subject: "changes that other nodes see",
       hear(payload) {
-        const [nodeId, orgId] = payload.split(" ", 2) as [string, string];
+        const [nodeId = "", orgId = ""] = payload.split(" ", 2);
         if (nodeId === deps.nodeId) return;
-        deps.hear(orgId, JSON.parse(payload.slice(nodeId.length + orgId.length + 2)) as Frame[]);
+        deps.hear(orgId, readFrames(payload.slice(nodeId.length + orgId.length + 2)));
       },
       onConnected() {
         // While the first attempt runs, no stream is open that could have missed frames.
@@ -75,6 +76,17 @@ export function createRelay(deps: RelayDeps) {
       await listener?.stop();
     },
   };
+}
+
+/** @throws {Error} when the text is not the frames that a node sends. */
+function readFrames(text: string): Frame[] {
+  const frames: unknown = JSON.parse(text);
+  if (Array.isArray(frames) && frames.every(isFrame)) return frames;
+  throw new Error("it has no frames");
+}
+
+function isFrame(one: unknown): one is Frame {
+  return isJsonObject(one) && typeof one["type"] === "string" && typeof one["data"] === "string";
 }
 
 /** Packs the frames into as few notifications as possible. */
