@@ -41,16 +41,18 @@ export class FrameRing {
 
   /**
    * Returns the frames after the one with this id; undefined if a frame may be missing. If another node created the id, frames
-   * from shortly before are included, because clocks differ.
+   * from shortly before are included, because clocks differ. An id from the future is of a clock that is ahead, or was set
+   * back: frames that follow it may have lower ids.
    */
-  since({ id, isOwn }: { id: number; isOwn: boolean }): NumberedFrame[] | undefined {
+  since({ id, isOwn }: { id: number; isOwn: boolean }, nowMs: number): NumberedFrame[] | undefined {
     const from = isOwn ? id + 1 : id - clockToleranceMs;
-    if (from < this.#completeFrom) return undefined;
+    if (from < this.#completeFrom || from > Math.max(this.#lastId + 1, nowMs)) return undefined;
     return this.#frames.filter((frame) => frame.id >= from);
   }
 
-  /** The id from which a stream that begins now can resume; every later frame has a higher id. */
+  /** The id from which a stream that begins now can resume; every later frame has a higher id, also after the clock is set back. */
   lastId(nowMs: number): number {
-    return Math.max(this.#lastId, nowMs - 1);
+    this.#lastId = Math.max(this.#lastId, nowMs - 1);
+    return this.#lastId;
   }
 }

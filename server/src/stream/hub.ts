@@ -82,8 +82,9 @@ export class StreamHub {
       stream.body.destroy();
       throw error;
     }
-    const missed = resumeFrom === undefined ? [] : room.ring.since(this.#readId(resumeFrom));
-    const id = room.ring.lastId(this.#deps.nowMs());
+    const nowMs = this.#deps.nowMs();
+    const missed = resumeFrom === undefined ? [] : room.ring.since(this.#readId(resumeFrom), nowMs);
+    const id = room.ring.lastId(nowMs);
     if (missed === undefined) stream.reset(id, "unknown");
     // Missed frames have their own ids. The first id precedes them, so that a client that disconnects early does not skip them.
     else stream.begin(missed.length > 0 ? missed[0]!.id - 1 : id);
