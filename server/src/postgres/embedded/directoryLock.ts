@@ -57,9 +57,9 @@ export async function lockDirectory(
 ): Promise<() => void> {
   const nameFile = join(dataDir, "service.pid");
   const lock = openLock(join(dataDir, "service.lock"));
-  const deadline = Date.now() + patienceMs;
+  const deadline = performance.now() + patienceMs;
   while (!tryLock(lock)) {
-    if (Date.now() >= deadline) {
+    if (performance.now() >= deadline) {
       lock.close();
       throw new DirectoryInUseError(dataDir, readHolder(nameFile));
     }

@@ -113,13 +113,13 @@ export class EmbeddedServer {
     let server = first;
     let failures = 0;
     for (;;) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       const end = await server.process.ended;
       this.#process = undefined;
       if (this.#stopping.signal.aborted) return;
       const how = end.signal === null ? `code ${end.code}` : end.signal;
       this.#options.log("error", `PostgreSQL ended unexpectedly (${how}); restarting it`);
-      if (Date.now() - startedAt > settledMs) failures = 0;
+      if (performance.now() - startedAt > settledMs) failures = 0;
       const next = await this.#relaunch(failures);
       if (next === undefined) return;
       if (this.#stopping.signal.aborted) {

@@ -29,12 +29,12 @@ export async function stopLeftovers(
 ): Promise<void> {
   // On Windows, PostgreSQL's own check of postmaster.pid has to suffice.
   if (process.platform === "win32") return;
-  const begun = Date.now();
+  const begun = performance.now();
   const toSend = [...escalation];
   for (;;) {
     const left = await clusterProcesses(cluster, name);
     if (left.length === 0) break;
-    const waited = Date.now() - begun;
+    const waited = performance.now() - begun;
     if (toSend.length === escalation.length) {
       log(`stopping the PostgreSQL that an earlier run left behind (process ${left[0]})`);
     }

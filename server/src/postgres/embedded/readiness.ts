@@ -23,14 +23,14 @@ interface Start {
  * @throws when the server refuses the connection for a reason that waiting does not solve, or after 15 minutes.
  */
 export async function waitUntilReady({ connection, isNew, running, log }: Start): Promise<boolean> {
-  const begun = Date.now();
+  const begun = performance.now();
   let noted = begun;
   while (running()) {
     const problem = await (isNew ? makeDatabase(connection) : findDatabase(connection));
     if (problem === undefined) return true;
     if (!isStarting(problem))
       throw new Error(`the database refuses the service: ${problem.message}`, { cause: problem });
-    const now = Date.now();
+    const now = performance.now();
     if (now - begun > recoveryMaxMs)
       throw new Error(`the database is not ready after ${recoveryMaxMs / 60_000} minutes`);
     if (now - noted >= noteEveryMs) {
