@@ -4,7 +4,13 @@ import { rowsOf } from "../postgres/copyStreams.ts";
 import { hasDistributedCells, presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
 import { baseline, readMigrations, refuseUnknownMigrations } from "../postgres/migrations.ts";
-import { clientConfig, type DatabaseConnection, keepAliveAfterMs } from "../postgres/pool.ts";
+import {
+  clientConfig,
+  type DatabaseConnection,
+  durableCommit,
+  keepAliveAfterMs,
+  noTransactionTimeout,
+} from "../postgres/pool.ts";
 import { explainAway } from "../postgres/untilServes.ts";
 import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
 import { CommandError } from "../runtime/commandError.ts";
@@ -25,7 +31,7 @@ export function fingerprintOf(key: Buffer): string {
 }
 
 /**
- * Opens a session outside the pools, without the service's time limits.
+ * Opens a session outside the pools, without time limits, whatever the defaults of the database. Its commits wait for the disk.
  * @throws {Error} a sentence, when the database of a URL cannot be used, or a pooler shares sessions between clients.
  */
 export async function openSession(connection: DatabaseConnection): Promise<pg.Client> {
@@ -49,7 +55,8 @@ async function connect(connection: DatabaseConnection): Promise<pg.Client> {
   client.on("error", () => undefined);
   await client.connect();
   await client.query(
-    "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0",
+    `set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
+     set idle_session_timeout = 0; select ${durableCommit}, ${noTransactionTimeout}`,
   );
   return client;
 }

@@ -105,8 +105,15 @@ const sessionSettings = {
   array_nulls: "on",
 };
 
+/**
+ * Turns off the time limit that PostgreSQL 17 and newer have for whole transactions, and that would end backups, migrations and
+ * index builds.
+ */
+export const noTransactionTimeout =
+  "case when current_setting('transaction_timeout', true) is not null then set_config('transaction_timeout', '0', false) end";
+
 /** An item that was answered with 202 is on disk, so `off` becomes `on`. All other values wait at least for the local disk. */
-const durableCommit =
+export const durableCommit =
   "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)";
 
 /**
@@ -179,7 +186,7 @@ async function setUpSession(client: pg.ClientBase, schema: string | undefined): 
   );
   const text = `select
     set_config('search_path', concat_ws(', ', $1::text, $2::text, current_setting('search_path')), false),
-    ${[durableCommit, ...own].join(", ")}`;
+    ${[durableCommit, noTransactionTimeout, ...own].join(", ")}`;
   await client.query(limited(connectTimeoutMs, text, [functionSchema, schema ?? null]));
 }
 
