@@ -1,9 +1,10 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createLog } from "../../telemetry/log.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
-import { Workers } from "./workers.ts";
+import { mostQuickDeaths, Workers } from "./workers.ts";
 
-test("a worker that starts while the embedded database is in trouble is told why", async () => {
+/** One process whose workers only record what they are told. */
+function oneProcess() {
   const started: { told: ToWorker[]; hear: (message: FromWorker) => void; end: () => void }[] = [];
   const workers = new Workers({
     count: 1,
@@ -20,12 +21,37 @@ test("a worker that starts while the embedded database is in trouble is told why
   });
   workers.load();
   const serving = workers.serve({ connection: { url: "postgres://db/p" }, encryptionKey: "" }, () => []);
-  const [first] = started;
-  first!.hear({ say: "serves", port: 1, isDashboardBuilt: true, leases: { first: 0, last: 1 } });
+  started[0]!.hear({ say: "serves", port: 1, isDashboardBuilt: true, leases: { first: 0, last: 1 } });
+  return { workers, started, serving };
+}
+
+test("a worker that starts while the embedded database is in trouble is told why", async () => {
+  const { workers, started, serving } = oneProcess();
   await serving;
   workers.tellTrouble("the disk is full");
-  first!.end();
+  started[0]!.end();
   await expect.poll(() => started.length).toBe(2);
   expect(started[1]!.told).toContainEqual({ say: "trouble", reason: "the disk is full" });
+  await workers.stop(100);
+});
+
+test("spares that die again and again do not end the service, and the next one takes a slot", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { workers, started, serving } = oneProcess();
+  await serving;
+  let failure: string | undefined;
+  void workers.failed.then((reason) => (failure = reason));
+  const deaths = 2 * mostQuickDeaths(1);
+  for (let death = 1; death <= deaths; death++) {
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(started).toHaveLength(1 + death);
+    started[death]!.end();
+  }
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(failure).toBeUndefined();
+  started[0]!.end();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(started.at(-1)!.told).toContainEqual(expect.objectContaining({ say: "serve", slot: 0 }));
   await workers.stop(100);
 });

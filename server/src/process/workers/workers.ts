@@ -36,6 +36,8 @@ interface Worker {
 
 /** How long after a start the spare is loaded, so that it does not slow down the first requests. */
 const spareAfterMs = 1_000;
+/** How long after the death of a spare the next one is started. The service does not need a spare, so it never ends for this. */
+const spareRetryMs = 4_000;
 
 /**
  * The processes of a service: a worker in each slot, and one loaded spare without a slot, which replaces the next worker that
@@ -240,19 +242,22 @@ export class Workers {
       return;
     }
     this.#metrics.died();
-    const afterMs = this.#restartAfter(servesSinceMs === undefined ? 0 : nowMs - servesSinceMs);
     const why = failure === undefined ? "" : `: ${failure}`;
+    const said = { process: process.pid, ended_by: how };
+    if (slot === undefined) {
+      this.#deps.log.error(said, `the spare process ended unexpectedly; another is started${why}`);
+      this.#after(spareRetryMs, () => this.#loadSpare());
+      return;
+    }
+    const afterMs = this.#restartAfter(servesSinceMs === undefined ? 0 : nowMs - servesSinceMs);
     if (afterMs === undefined) {
       this.#fail(
         `${mostQuickDeaths(this.#deps.count)} processes in a row ended within ${quickDeathMs / 1_000} s of their start, the last one by ${how}${why}`,
       );
       return;
     }
-    this.#deps.log.error(
-      { process: process.pid, ended_by: how },
-      `a process of the service ended unexpectedly; another takes its place${why}`,
-    );
-    this.#after(afterMs, () => (slot === undefined ? this.#loadSpare() : this.#fill(slot, nowMs)));
+    this.#deps.log.error(said, `a process of the service ended unexpectedly; another takes its place${why}`);
+    this.#after(afterMs, () => this.#fill(slot, nowMs));
   }
 
   #after(delayMs: number, act: () => void): void {
