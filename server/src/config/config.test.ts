@@ -188,6 +188,14 @@ describe("a public URL", () => {
   );
 });
 
+describe("a token for metrics", () => {
+  it.each(["geheim-ü", "two words", "日"])("%s is refused, because no client could send it", (value) => {
+    const problems = problemsOf({ POSTRIDER_METRICS_TOKEN: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).not.toContain(value);
+  });
+});
+
 const mail = {
   POSTRIDER_SMTP_URL: "smtps://post:pass%2Fword@mail.example.com",
   POSTRIDER_MAIL_FROM: "postrider@example.com",

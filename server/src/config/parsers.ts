@@ -65,6 +65,12 @@ export function word(text: string): string {
   return text;
 }
 
+/** A token for an HTTP header, whose other characters clients and servers encode differently. */
+export function bearerToken(text: string): string {
+  if (!/^[!-~]+$/.test(text)) throw new ValueError("must be printable ASCII characters without spaces");
+  return text;
+}
+
 /** An address or host name to listen on; IPv6 addresses without the brackets that URLs need. */
 export function listenAddress(text: string): string {
   if (/^\[.*\]$/.test(text)) throw new ValueError("must be an IPv6 address without brackets, such as ::1");

@@ -3,6 +3,7 @@ import { mailSettings } from "./mailSettings.ts";
 import {
   always,
   baseUrl,
+  bearerToken,
   boolean,
   countOrCores,
   databaseUrl,
@@ -16,7 +17,6 @@ import {
   path,
   setOf,
   listenAddress,
-  word,
 } from "./parsers.ts";
 import { telemetrySettings } from "./telemetrySettings.ts";
 
@@ -110,7 +110,7 @@ const listening = {
   }),
   metricsToken: maybe({
     name: "POSTRIDER_METRICS_TOKEN",
-    parse: word,
+    parse: bearerToken,
     unset: "open to all",
     secret: true,
     description:
