@@ -111,6 +111,28 @@ describe("connections", () => {
     for (const one of idle) one.socket.destroy();
   });
 
+  it("of strangers who do not read their answers do not keep other clients out", async ({
+    newSender,
+    service,
+  }) => {
+    const { mailbox, api_key: key } = await newSender();
+    // More bytes than the buffers of a connection hold.
+    const requests = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(40);
+    const strangers: Pipeline[] = [];
+    for (let count = 0; count < 2 * maxConnections; count++) {
+      const stranger = await pipeline(service.port, requests);
+      strangers.push(stranger);
+      await until(() => stranger.statuses().length > 0 || stranger.socket.destroyed);
+      stranger.socket.pause();
+    }
+    for (let count = 0; count < 5; count++) {
+      const client = await pipeline(service.port, itemBytes({ targetId: mailbox, key }));
+      await until(() => client.statuses().length > 0 || client.socket.destroyed);
+      expect(client.statuses()).toEqual([202]);
+    }
+    for (const stranger of strangers) stranger.socket.destroy();
+  });
+
   it("are not counted for the requests that tools of agents make within the service", async ({
     newSender,
     service,

@@ -81,7 +81,11 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   registerBodyParser(app, deps.config.maxBodyBytes, app.bodyRoom);
   app.decorate(
     "connectionLimit",
-    limitConnections(app.server, deps.maxConnections, (socket) => pacedConnection(socket)?.isBusy() ?? false),
+    limitConnections(
+      app.server,
+      deps.maxConnections,
+      (socket) => pacedConnection(socket)?.isWorking() ?? false,
+    ),
   );
   app.addHook("onRequest", (request, reply, done) => {
     request.startedAtMs = performance.now();

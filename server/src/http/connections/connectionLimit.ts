@@ -9,10 +9,10 @@ const maxLooks = 64;
 export type ConnectionLimit = ReturnType<typeof limitConnections>;
 
 /**
- * Bounds the connections of a server, and the share of one organization. At `limit`, a new connection replaces the oldest idle
- * connection that has never carried a valid key; if there is none, the new connection is refused. Thus clients that hold idle
- * connections do not lock out others.
- * @param isBusy whether a request of the connection is being handled.
+ * Bounds the connections of a server, and the share of one organization. At `limit`, a new connection replaces the oldest
+ * connection that has never carried a valid key and is not busy; if there is none, the new connection is refused. Thus clients
+ * that hold idle connections, or do not read their answers, do not lock out others.
+ * @param isBusy whether the service is working on an answer to the connection.
  */
 export function limitConnections(
   server: Pick<Server, "maxConnections">,

@@ -76,6 +76,13 @@ export class PacedConnection {
     return this.hasWaiting() || (this.#current?.request.complete === true && !this.#current.isAnswered);
   }
 
+  /** Whether the service is working on an answer; false while it waits for the client to read one. */
+  isWorking(): boolean {
+    if (this.#current === undefined) return this.hasWaiting();
+    const { request, response } = this.#current;
+    return request.complete && !response.writableEnded && !this.#socket.writableNeedDrain;
+  }
+
   hasWaiting(): boolean {
     return this.#waiting.length > 0;
   }

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Pipeline, pipeline } from "../../../test/support/pipelines.ts";
 import { until } from "../../../test/support/until.ts";
 import type { Handler } from "./pacedConnection.ts";
-import { PacedServer } from "./pacedServer.ts";
+import { pacedConnection, PacedServer } from "./pacedServer.ts";
 import { refuseConnection } from "./protocolErrors.ts";
 
 const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -60,6 +60,26 @@ test("pipelined requests that are answered without I/O are handled in separate t
     turn++;
   }
   expect(new Set(turns).size, "turns of the event loop that handled one request each").toBe(20);
+});
+
+test("the service works on an answer until it is complete, or until the client has to read some of it first", async () => {
+  const { handler, begun, release } = held();
+  const whole = await start(handler);
+  await pipeline(whole.port, get);
+  await until(begun);
+  expect(pacedConnection(whole.sockets[0]!)!.isWorking()).toBe(true);
+  release();
+  expect(pacedConnection(whole.sockets[0]!)!.isWorking()).toBe(false);
+
+  const piece = Buffer.alloc(1024 * 1024);
+  const inPieces = await start((_request, response) => {
+    // More than the buffers of a connection hold.
+    for (let count = 0; count < 40; count++) response.write(piece);
+  });
+  const client = await pipeline(inPieces.port, get);
+  client.socket.pause();
+  await until(() => inPieces.sockets[0]!.writableLength > 0);
+  expect(pacedConnection(inPieces.sockets[0]!)!.isWorking()).toBe(false);
 });
 
 test("a connection is not read while many of its pipelined requests wait, and all of them are answered", async () => {
