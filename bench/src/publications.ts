@@ -5,7 +5,7 @@ import { postBytes, runLoad } from "./load.ts";
 import { usageOf } from "./usage.ts";
 import { host, inTemporaryDirectory } from "./workload.ts";
 
-/** Targets per publication, and the goal: the cost of an item in a publication divided by that of an item posted alone. */
+/** Targets per publication, and the goal: the cost of an item in a publication divided by that of an item posted in a request of its own. */
 const sizes = [
   { targets: 5, goal: 0.5 },
   { targets: 100, goal: 0.2 },
@@ -51,7 +51,7 @@ export async function publicationFigures(size: BenchSize): Promise<Figure[]> {
   });
 }
 
-/** The cost of an item in a publication, and of an item posted alone. */
+/** The cost of an item in a publication, and of an item posted in a request of its own. */
 export interface Pair {
   published: number;
   posted: number;
@@ -76,7 +76,7 @@ export interface Comparison {
   items: number;
 }
 
-/** The cost of an item of a publication and of one posted alone, in alternating rounds; one entry per round. */
+/** The cost of an item of a publication and of an item posted in its own request, in alternating rounds; one entry per round. */
 export async function comparePublications(
   service: BenchService,
   { targets, connections, bytes, items }: Comparison,

@@ -29,7 +29,7 @@ function sideOf(measured: readonly Measured[]): NeighbourFigure["alone"] {
 const publicationTargets = [5, 100];
 const publicationPayloadBytes = 2_000;
 
-/** Compares items of publications with items posted alone, from concurrent requests. Nothing is delivered meanwhile. */
+/** Compares items of publications with items posted one by one, in concurrent requests. Nothing is delivered meanwhile. */
 export async function publicationsOf({ drainItems }: FiguresSize): Promise<PublicationFigure[]> {
   return inTemporaryDirectory(async (dataDir) => {
     const service = await startService({ dataDir, roles: "api" });
