@@ -184,6 +184,24 @@ describe("the statistics of an organization", () => {
     expect(deleted.body.totals.delivered).toBe(1);
   });
 
+  it("include the messages of a mailbox that was deleted before they were folded", async ({
+    node,
+    askStats,
+    fold,
+  }) => {
+    const owner = await signUp(node);
+    const key = owner.api_key;
+    const mailbox = await createMailboxTarget(node, owner);
+    const ids = await Promise.all([1, 2, 3].map(() => sendItem(node, owner, mailbox)));
+    await node.call("POST", `/api/v1/mailbox-messages/${ids[0]}/claim`, { key });
+    await node.call("POST", `/api/v1/mailbox-messages/${ids[0]}/ack`, { key });
+    await node.call("DELETE", `/api/v1/targets/${mailbox}`, { key });
+    await fold();
+    const expected = { accepted: 3, delivered: 1, retried: 0, failed: 0 };
+    for (const query of ["", `?target_id=${mailbox}`])
+      expect((await askStats(query, owner)).body.totals).toMatchObject(expected);
+  });
+
   it.for([
     ["step=7", "step must be one of 60, 300, 3600, 86400"],
     ["step=x", "step must be an integer"],

@@ -10,6 +10,7 @@ declare
   v_accepted integer[];
   v_acknowledged integer[];
   v_held integer[];
+  v_orgs uuid[];
 begin
   with gone as materialized (
     delete from mailbox_activity a
@@ -37,12 +38,35 @@ begin
     group by g.mailbox_id, g.minute
   ) s;
 
+  select array_agg(t.org_id order by s.n)
+  into v_orgs
+  from unnest(v_mailboxes) with ordinality as s (mailbox_id, n)
+  left join targets t on t.id = s.mailbox_id;
+  if array_position(v_orgs, null) is not null then
+    -- The items of a mailbox that was deleted since name the organization. A separate statement, because it is planned for all
+    -- days of `events`.
+    v_orgs := array(
+      select coalesce(
+        s.org_id,
+        (
+          select e.org_id
+          from events e
+          where e.bucket = get_byte(uuid_send(s.mailbox_id), 15)
+            and e.target_id = s.mailbox_id
+          limit 1
+        )
+      )
+      from unnest(v_mailboxes, v_orgs) with ordinality as s (mailbox_id, org_id, n)
+      order by s.n
+    );
+  end if;
   insert into target_activity (bucket, accepted, delivered, target_id, org_id, at_ms)
-  select get_byte(uuid_send(s.mailbox_id), 15), s.accepted, s.acknowledged, s.mailbox_id, t.org_id, s.minute::bigint * 60000
-  from unnest(v_mailboxes, v_minutes, v_accepted, v_acknowledged) as s (mailbox_id, minute, accepted, acknowledged)
-  join targets t on t.id = s.mailbox_id
-  where s.accepted > 0
-    or s.acknowledged > 0;
+  select get_byte(uuid_send(s.mailbox_id), 15), s.accepted, s.acknowledged, s.mailbox_id, s.org_id, s.minute::bigint * 60000
+  from unnest(v_mailboxes, v_minutes, v_accepted, v_acknowledged, v_orgs)
+    as s (mailbox_id, minute, accepted, acknowledged, org_id)
+  where (s.accepted > 0 or s.acknowledged > 0)
+    -- Null when all items of a deleted mailbox are past retention.
+    and s.org_id is not null;
   insert into mailbox_minutes as n (bucket, minute, mailbox_id, accepted, acknowledged, held)
   select get_byte(uuid_send(s.mailbox_id), 15), s.minute, s.mailbox_id, s.accepted, s.acknowledged, s.held
   from unnest(v_mailboxes, v_minutes, v_accepted, v_acknowledged, v_held)
