@@ -167,6 +167,8 @@ describe("limits per client address", () => {
     const inOneNetwork = (index: number): string => `2001:db8:1:2:${index}::${index + 1}`;
     expect(await statuses(6, (index) => logIn(inOneNetwork(index)))).toEqual([401, 401, 401, 401, 401, 429]);
     expect((await logIn("2001:db8:1:3::1")).status).toBe(401);
+    // A link-local client at a bridge.
+    expect((await logIn("fe80::1%br-lan")).status).toBe(401);
     const from = newAddress();
     await statuses(5, () => logIn(from));
     expect((await logIn(`::ffff:${from}`)).status).toBe(429);

@@ -56,11 +56,11 @@ function digestOf(text: string): string {
 
 /**
  * The rate-limit key of a client's address: an IPv4 address itself, also when written as IPv4-mapped IPv6; the /64 of an
- * IPv6 address, because a network assigns a whole /64 to one customer. A port and brackets, which some proxies write, are
- * ignored. All texts that are not addresses (a proxy may write anything) share the key `unknown`.
+ * IPv6 address, because a network assigns a whole /64 to one customer. A port and brackets, which some proxies write, and the zone
+ * of a link-local address (`%br-lan`) are ignored. All texts that are not addresses (a proxy may write anything) share the key `unknown`.
  */
 export function clientSubject(presented: string): string {
-  const address = withoutPort(presented);
+  const address = withoutPort(presented).replace(/%.*$/, "");
   if (isIP(address) === 0) return "unknown";
   const parsed = ipaddr.process(address);
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
