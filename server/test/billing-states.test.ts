@@ -1,11 +1,14 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { setStatus, suspendLapsedGraces } from "../src/billing/changeStatus.ts";
 import { billingChores } from "../src/billing/worker.ts";
 import { createClockCheck } from "../src/postgres/clock.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import { periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
+import { citusUrl } from "./support/citus.ts";
 import { labTest } from "./support/billing/labTest.ts";
+import { countLockWaits, holdRows } from "./support/heldLocks.ts";
+import { until } from "./support/until.ts";
 
 /* The billing state follows the processor's data, in whatever order its notices arrive. */
 
@@ -162,6 +165,30 @@ describe("the end of a subscription", () => {
       "active → suspended by stripe: the customer was deleted",
       "suspended → active by stripe",
     ]);
+  });
+
+  it("suspends when its customer is deleted while older data of the customer is applied", async ({
+    lab,
+    home,
+    skip,
+  }) => {
+    skip(citusUrl !== undefined, "the coordinator does not see lock waits of workers");
+    const { orgId, customer, subscription } = await lab.subscribed();
+    const object = { id: subscription, object: "subscription", customer };
+    await lab.account.control({ action: "emit", type: "customer.subscription.updated", object });
+    await lab.account.control({ action: "deliver" });
+    // The notice's reading, made before the deletion, and then the payment page's wait for the organization's row.
+    const letGo = await holdRows(home, "organizations", { id: orgId });
+    onTestFinished(letGo);
+    const processing = lab.processOnce();
+    await until(async () => (await countLockWaits(home)) === 1);
+    await lab.account.control({ action: "delete customer", customer });
+    const opening = lab.checkOut(orgId);
+    await until(async () => (await countLockWaits(home)) === 2);
+    await letGo();
+    await Promise.all([processing, opening]);
+    await lab.settleNotices();
+    expect(await lab.statusOf(orgId)).toBe("suspended");
   });
 
   it("by a failed payment keeps the three days of grace", async ({ lab }) => {

@@ -108,10 +108,10 @@ async function findPage(
     return url === undefined ? undefined : { outcome: "open", url };
   } catch (error) {
     if (!isMissing(error, "customer")) throw error;
-    if (await isDeleted(deps.stripe, customer.customer_id)) {
-      await noteDeletedCustomer(deps.pool, customer, deps.nowMs);
-    }
-    await renewCustomerAttempt(deps.pool, customer);
+    const isNoted =
+      !(await isDeleted(deps.stripe, customer.customer_id)) ||
+      (await noteDeletedCustomer(deps.pool, customer, deps.nowMs));
+    if (isNoted) await renewCustomerAttempt(deps.pool, customer);
     return undefined;
   }
 }

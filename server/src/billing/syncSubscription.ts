@@ -45,13 +45,14 @@ const deletedFacts: ProcessorFacts = {
  * Applies the deletion of the account's customer before a new customer replaces it: the processor's own notice comes later,
  * and its customer would no longer be found.
  * @param pool the pool of the organization's cell.
+ * @returns false when another reading was applied since `account` was read; it may be older than the deletion.
  */
-export async function noteDeletedCustomer(
+export function noteDeletedCustomer(
   pool: pg.Pool,
   account: BillingAccount,
   nowMs: () => number,
-): Promise<void> {
-  await applyFacts({ pool, nowMs }, account, deletedFacts, "stripe: the customer was deleted");
+): Promise<boolean> {
+  return applyFacts({ pool, nowMs }, account, deletedFacts, "stripe: the customer was deleted");
 }
 
 async function readFacts(stripe: Stripe, customerId: string): Promise<ProcessorFacts> {
