@@ -1,8 +1,11 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { entries } from "./support/auditLog.ts";
+import { citusUrl } from "./support/citus.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
+import { countLockWaits, holdRows } from "./support/heldLocks.ts";
 import { makeOlder } from "./support/passedTime.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
 
 /** Keys that are limited at creation, each with things of its own organization that are out of its reach. */
 const it = nodeTest({ ...loopbackTargets, POSTRIDER_MAX_KEYS: "50", POSTRIDER_ROLES: "api" })
@@ -297,6 +300,29 @@ describe("a key limited to a customer", () => {
     expect((await call("GET", "/api/v1/targets")).status).toBe(401);
     const [entry] = await entries(node, account, `?object_id=${id}&action=key.deleted`);
     expect(entry).toMatchObject({ before: { scope: "customer", customer_uid: "short" } });
+  });
+
+  it("has one audit entry of its deletion, also when it is deleted while its customer is", async ({
+    node,
+    account,
+    call: everything,
+    keyOf,
+    skip,
+  }) => {
+    skip(citusUrl !== undefined, "the coordinator does not see lock waits of workers");
+    await everything("PUT", "/api/v1/customers/raced", {});
+    const { id } = await keyOf({ scope: "customer", customer_uid: "raced" });
+    const letGo = await holdRows(node.pool, "api_keys", { id });
+    onTestFinished(letGo);
+    const deletions = [`keys/${id}`, "customers/raced"].map((path) =>
+      everything("DELETE", `/api/v1/${path}`),
+    );
+    await until(async () => (await countLockWaits(node.pool)) === 2);
+    await letGo();
+    const [ofKey, ofCustomer] = await Promise.all(deletions);
+    expect([200, 404]).toContain(ofKey!.status);
+    expect(ofCustomer!.status).toBe(200);
+    expect(await entries(node, account, `?object_id=${id}&action=key.deleted`)).toHaveLength(1);
   });
 });
 

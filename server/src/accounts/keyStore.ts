@@ -134,7 +134,8 @@ export async function deleteKey(
       text: `select name, scope, customer_uid, mailbox_ids
              from api_keys
              where id = $1
-               and org_id = $2`,
+               and org_id = $2
+             for update`,
       values: [keyId, orgId],
     });
     const found = rows[0];

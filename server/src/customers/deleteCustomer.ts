@@ -83,6 +83,9 @@ async function deleteKeysOf(transaction: Queries, origin: Origin, uid: string): 
     .select(["id", "name"])
     .where("org_id", "=", origin.orgId)
     .where("customer_uid", "=", uid)
+    .orderBy("id")
+    // Waits for another request that deletes one of the keys and records this.
+    .forUpdate()
     .execute();
   for (const { id, name } of keys) {
     await recordChange(transaction, origin, {
