@@ -96,7 +96,7 @@ function createRoute(deps: KeyDeps): RouteRecord {
       const scope = orInvalid(readScope(call.body));
       const input = { name, maxKeys, nowMs: deps.nowMs(), scope };
       const { id, key } = orRefused(await createKey(deps.pool, originOf(call), input), "created", {
-        gone: unauthorized,
+        not_admin: unauthorized,
         suspended: organizationSuspended,
         pending: organizationPending,
         too_many: () =>

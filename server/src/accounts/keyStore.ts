@@ -7,7 +7,7 @@ import type { Tables } from "../postgres/tables.ts";
 import { type KeyScope, type ScopeColumns, scopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { scopeAnswer, scopeFault } from "./keyScope.ts";
 import { newCredential } from "../http/contract/credentials.ts";
-import { countOfOrganization, lockOrganization } from "./organizationStore.ts";
+import { countOfOrganization, lockAsAdmin, lockOrganization } from "./organizationStore.ts";
 
 export interface NewKey {
   orgId: string;
@@ -54,8 +54,8 @@ export async function insertKey(
 
 export type CreateKeyOutcome =
   | { outcome: "created"; id: string; key: string }
-  /** The organization has been deleted. */
-  | { outcome: "gone" }
+  /** The user is no longer an admin. */
+  | { outcome: "not_admin" }
   /** The organization's billing state allows no new key. */
   | { outcome: "suspended" | "pending" }
   /** The organization already has `maxKeys` keys. */
@@ -63,7 +63,7 @@ export type CreateKeyOutcome =
   /** The scope names an unknown customer or mailbox. */
   | { outcome: "invalid"; message: string };
 
-/** Creates a key. A lock on the organization's row serializes creations and deletions. */
+/** Creates a key for an admin. A lock on the organization's row serializes creations and deletions. */
 export async function createKey(
   pool: pg.Pool,
   origin: Origin,
@@ -76,8 +76,8 @@ export async function createKey(
 ): Promise<CreateKeyOutcome> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
-    const organization = await lockOrganization(client, orgId);
-    if (organization === undefined) return { outcome: "gone" };
+    const organization = await lockAsAdmin(client, origin);
+    if (organization === undefined) return { outcome: "not_admin" };
     const status = organization.billing_status;
     if (status === "suspended" || status === "pending") return { outcome: status };
     if ((await countOfOrganization(client, "api_keys", orgId)) >= maxKeys) return { outcome: "too_many" };

@@ -72,6 +72,28 @@ export async function lockOrganization(
   return rows[0];
 }
 
+/**
+ * Locks an organization as {@link lockOrganization} does, for a change that only admins may make in a session. Undefined when the
+ * user is no longer an admin: the session was checked before the request's body, which may take half a minute to arrive. Users
+ * lose the role under the same lock.
+ */
+export async function lockAsAdmin(
+  client: pg.ClientBase,
+  { orgId, actor }: Origin,
+): Promise<Organization | undefined> {
+  const organization = await lockOrganization(client, orgId);
+  const { rowCount } = await client.query({
+    name: "is_admin",
+    text: `select
+           from users
+           where id = $1
+             and org_id = $2
+             and role = 'admin'`,
+    values: [actor.kind === "user" ? actor.id : null, orgId],
+  });
+  return rowCount === 0 ? undefined : organization;
+}
+
 /** Counts an organization's users or API keys. To enforce a limit, call it with the organization's row locked. */
 export async function countOfOrganization(
   client: pg.ClientBase,

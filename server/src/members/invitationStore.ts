@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Static } from "typebox";
 import { emailKey } from "../accounts/emailAddress.ts";
 import { newCredential } from "../http/contract/credentials.ts";
-import { lockOrganization } from "../accounts/organizationStore.ts";
+import { lockAsAdmin } from "../accounts/organizationStore.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import type { Role } from "../http/contract/access.ts";
@@ -22,25 +22,22 @@ export type StoredInvitation = Static<typeof Invitation>;
 
 export type CreateInvitationOutcome =
   | { outcome: "created"; invitation: StoredInvitation; token: string }
-  /** The organization has been deleted, or the user is no longer its admin. */
+  /** The user is no longer an admin. */
   | { outcome: "not_admin" }
   /** The address already belongs to a member. */
   | { outcome: "is_member" }
   /** The organization has `maxOpenInvitations` open invitations. */
   | { outcome: "too_many" };
 
-/** Creates an invitation. Its token is returned here once; only its hash is stored. */
+/** Creates an invitation by an admin. Its token is returned here once; only its hash is stored. */
 export function createInvitation(
   pool: pg.Pool,
   origin: Origin,
-  input: { role: Role; email: string | null; userId: string; nowMs: number },
+  { role, email, userId, nowMs }: { role: Role; email: string | null; userId: string; nowMs: number },
 ): Promise<CreateInvitationOutcome> {
-  const { role, email, userId, nowMs } = input;
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
-    // The same lock is held when an admin loses the role and the open invitations. A deleted organization has no admin.
-    await lockOrganization(client, orgId);
-    if (!(await isAdmin(client, orgId, userId))) return { outcome: "not_admin" };
+    if ((await lockAsAdmin(client, origin)) === undefined) return { outcome: "not_admin" };
     if (email !== null && (await isMember(client, orgId, email))) return { outcome: "is_member" };
     if ((await countOpen(client, orgId)) >= maxOpenInvitations) return { outcome: "too_many" };
     const id = newRootId(nowMs);
@@ -165,19 +162,6 @@ export async function useInvitation(client: pg.ClientBase, id: string, userId: s
     values: [id, userId],
   });
   return rowCount === 1;
-}
-
-async function isAdmin(client: pg.ClientBase, orgId: string, userId: string): Promise<boolean> {
-  const { rowCount } = await client.query({
-    name: "is_admin",
-    text: `select
-           from users
-           where id = $1
-             and org_id = $2
-             and role = 'admin'`,
-    values: [userId, orgId],
-  });
-  return rowCount !== 0;
 }
 
 async function isMember(client: pg.ClientBase, orgId: string, email: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { unknownId } from "../postgres/ids.ts";
 import type { Static } from "typebox";
-import { lockOrganization } from "../accounts/organizationStore.ts";
+import { lockAsAdmin } from "../accounts/organizationStore.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import type { Origin } from "../audit/origin.ts";
 import type { Role } from "../http/contract/access.ts";
@@ -30,8 +30,8 @@ export async function listMembers(
 }
 
 export type MemberRefusal =
-  /** The organization has been deleted. */
-  | "no_organization"
+  /** The user who makes the change is no longer an admin. */
+  | "not_admin"
   /** The organization has no such user. */
   | "not_found"
   /** The change would leave the organization without an admin. */
@@ -46,7 +46,7 @@ export function changeRole(
   { userId, role }: { userId: string; role: Role },
 ): Promise<ChangeRoleOutcome> {
   return inTransaction(pool, async (client) => {
-    const member = await lockMember(client, origin.orgId, userId);
+    const member = await lockMember(client, origin, userId);
     if (typeof member === "string") return { outcome: member };
     if (member.role === role) return { outcome: "changed", member };
     if (role !== "admin" && (await isLastAdmin(client, origin.orgId, member))) {
@@ -74,7 +74,7 @@ export function removeMember(
   userId: string,
 ): Promise<"removed" | MemberRefusal> {
   return inTransaction(pool, async (client) => {
-    const member = await lockMember(client, origin.orgId, userId);
+    const member = await lockMember(client, origin, userId);
     if (typeof member === "string") return member;
     if (await isLastAdmin(client, origin.orgId, member)) return "last_admin";
     const { email, name, role } = member;
@@ -97,16 +97,16 @@ export function removeMember(
 /** Locks the organization's row, which serializes all changes of its users, and reads and locks the user. */
 async function lockMember(
   client: pg.ClientBase,
-  orgId: string,
+  origin: Origin,
   userId: string,
 ): Promise<StoredMember | Exclude<MemberRefusal, "last_admin">> {
-  if ((await lockOrganization(client, orgId)) === undefined) return "no_organization";
+  if ((await lockAsAdmin(client, origin)) === undefined) return "not_admin";
   const { rows } = await client.query<StoredMember>({
     name: "lock_member",
     text: `${ofOrganization}
              and u.id = $2
            for update of u`,
-    values: [orgId, userId],
+    values: [origin.orgId, userId],
   });
   return rows[0] ?? "not_found";
 }

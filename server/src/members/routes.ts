@@ -16,7 +16,7 @@ const route = routesOf<{ pool: pg.Pool }>("Members");
 const errors = { 409: "The member is the last admin (`last_admin`)" };
 
 const refusals = {
-  no_organization: unauthorized,
+  not_admin: unauthorized,
   not_found: notFound,
   last_admin: () =>
     new ApiError(
