@@ -30,18 +30,41 @@ async function ended(box: TestMailbox, verb: "ack" | "reject"): Promise<string> 
   return id;
 }
 
-it("EXPIRED contains no item that was canceled before", async ({ node, hasty }) => {
-  const box = await createMailbox(node);
-  const canceled = await box.send({});
+it("EXPIRED contains no item that was canceled or filtered before, also not as a message", async ({
+  node,
+  hasty,
+}) => {
+  const box = await createMailbox(node, { filter: { metadata: { event_type: ["wanted"] } } });
+  const wanted = { "x-event-type": "wanted" };
+  const canceled = await box.send({}, wanted);
+  const filtered = await box.send({}, { "x-event-type": "other" });
   const { api_key: key } = box.account;
   expect((await node.call("POST", `/api/v1/events/${canceled}/cancel`, { key })).status).toBe(200);
-  const expired = await box.send({});
+  const expired = await box.send({}, wanted);
   for (const query of ["status=EXPIRED", `status=EXPIRED&target_id=${box.id}`]) {
     const events = await until(
       () => listed(hasty, box.account, query),
       (all) => all.some(({ id }) => id === expired),
     );
     expect(events, query).toMatchObject([{ id: expired, status: "EXPIRED" }]);
+  }
+  const path = `/api/v1/mailboxes/${box.id}/messages?status=EXPIRED`;
+  expect((await hasty.call("GET", path, { key })).body.messages).toMatchObject([{ id: expired }]);
+  for (const id of [canceled, filtered])
+    expect((await hasty.call("GET", `/api/v1/mailbox-messages/${id}`, { key })).status).toBe(404);
+});
+
+it("a claim of an item that was canceled or filtered says that it has ended, not that it is claimed", async ({
+  node,
+}) => {
+  const box = await createMailbox(node, { filter: { metadata: { event_type: ["wanted"] } } });
+  const canceled = await box.send({}, { "x-event-type": "wanted" });
+  const filtered = await box.send({}, { "x-event-type": "other" });
+  const { api_key: key } = box.account;
+  expect((await node.call("POST", `/api/v1/events/${canceled}/cancel`, { key })).status).toBe(200);
+  for (const id of [canceled, filtered]) {
+    const { status, headers, body } = await box.one(id, "claim");
+    expect([status, headers["x-error-code"]], body.error).toEqual([409, "message_ended"]);
   }
 });
 

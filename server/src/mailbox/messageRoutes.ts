@@ -35,7 +35,7 @@ const claimRoute = route("claimMessage", "POST /api/v1/mailbox-messages/:message
     "The lease lasts five minutes unless the operator configured another length. The request has no `lease_seconds`; use `extend` for a lease of another length.",
   response: { 200: Claimed },
   errors: {
-    409: "The message is claimed, acknowledged, dead or expired, or an earlier message with the same ordering key has not ended",
+    409: "The message is claimed, acknowledged, dead, canceled or expired, or an earlier message with the same ordering key has not ended",
   },
   ...forConsumers(optionalBody({}), async (deps, consumer, messageId) => {
     const outcome = await deps.mailboxes.claimNamed({

@@ -40,6 +40,7 @@ const whyNotClaimable: Record<NotClaimable, [message: string, code: ErrorCode]> 
   acknowledged: ["the message is acknowledged", "message_ended"],
   dead: ["the message is dead: redrive the message first", "message_ended"],
   expired: ["the message has expired", "message_ended"],
+  ended: ["the item was canceled, or did not pass the mailbox's filter", "message_ended"],
   behind: ["an earlier message with the same ordering key has not ended", "message_behind"],
 };
 

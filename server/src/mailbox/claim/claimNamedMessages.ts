@@ -18,13 +18,14 @@ const refusals = {
   a: "acknowledged",
   d: "dead",
   x: "expired",
+  e: "ended",
   o: "behind",
   u: "unauthorized",
   n: "not found",
   b: "busy",
 } as const;
 
-/** Behind: an earlier message of the same ordering key has not ended. Busy: another transaction has it locked; retry at once. */
+/** Ended: canceled or filtered. Behind: an earlier message of the same ordering key has not ended. Busy: another transaction has it locked; retry at once. */
 export type NamedClaimRefusal = (typeof refusals)[keyof typeof refusals];
 
 export type NamedClaimOutcome =

@@ -159,6 +159,14 @@ const pages: Record<MailboxStatus | "ACTIVE", Page> = {
         and e.target_id = $4
         and e.id < $5
         and e.id > $6
+        -- Canceled and filtered items were no messages any more when they would have expired.
+        and (e.erasure_id is not null or not exists (
+          select
+          from settlements s
+          where s.bucket = e.bucket
+            and s.event_id = e.id
+            and s.event_id < $5
+        ))
       order by e.id
       limit $7`,
   },

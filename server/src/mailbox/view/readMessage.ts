@@ -84,7 +84,11 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
   const mailbox = items[0] && (await findMailbox(deps, orgId, items[0].mailbox_id));
   if (mailbox === undefined) return undefined;
   const { rows } = await deps.pool.query<
-    MessageRow & { payload: string | null; interventions: Static<typeof Interventions> | null }
+    MessageRow & {
+      payload: string | null;
+      interventions: Static<typeof Interventions> | null;
+      is_settled: boolean;
+    }
   >({
     name: "read_message",
     text: `select ${messageColumns}, nullif(convert_from(coalesce(p.payload, e.payload), 'UTF8'), '') as payload, (
@@ -98,7 +102,12 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
                order by n.id
                limit ${maxInterventionsShown}
              ) i
-           ) as interventions
+           ) as interventions, exists (
+             select
+             from settlements s
+             where s.bucket = $3
+               and s.event_id = $5
+           ) as is_settled
            from events e
            left join publications p
              on p.bucket = get_byte(uuid_send($6), 15)
@@ -112,8 +121,8 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
   });
   const row = rows[0];
   if (row === undefined) return undefined;
-  // A message in neither table that is not expired and not erased was canceled, and belongs to no mailbox.
-  if (row.status === null && row.payload !== null && id >= mailbox.expiredBefore) return undefined;
+  // A canceled or filtered item belongs to no mailbox. An erased one is shown, without its payload.
+  if (row.is_settled && row.payload !== null) return undefined;
   const message = { ...messageOf(row, mailbox), interventions: row.interventions ?? [] };
   return withPayload(message, message.status === "EXPIRED" ? "null" : (row.payload ?? "null"));
 }

@@ -2,7 +2,7 @@
 -- its id before its delay has ended, but not before its turn in its ordering key.
 --
 -- One row per request. Codes:
---   c claimed        h held by an active claim    a acknowledged    d dead    x expired
+--   c claimed        h held by an active claim    a acknowledged    d dead    x expired    e canceled or filtered
 --   o behind an earlier message of its ordering key
 --   u unauthorized   n not found                  b busy: another transaction has locked it, call again
 create function claim_named_messages(
@@ -135,6 +135,13 @@ begin
       when i.id < v_expired_before then 'x'
       when c.dead then 'd'
       when c.id is not null then 'a'
+      when m.id is null and exists (
+        select
+        from settlements s
+        where s.bucket = get_byte(uuid_send(i.id), 15)
+          and s.event_id = i.id
+          and s.event_id between v_low_id and v_high_id
+      ) then 'e'
       when m.id is null then 'b'
       when m.state = 2 and m.claimable_at > v_now_ms then 'h'
       when m.state = 2 and m.claim_count >= t.max_claims then 'd'
