@@ -5,7 +5,7 @@ import { postBytes, runLoad } from "./load.ts";
 import { usageOf } from "./usage.ts";
 import { host, inTemporaryDirectory } from "./workload.ts";
 
-/** Targets per publication, and the goal: the cost of an item in a publication divided by that of an item posted in a request of its own. */
+/** Targets per publication, and the goal: the cost of an item in a publication divided by that of an item posted by itself. */
 const sizes = [
   { targets: 5, goal: 0.5 },
   { targets: 100, goal: 0.2 },

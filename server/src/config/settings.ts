@@ -100,7 +100,7 @@ const listening = {
     parse: countOrCores(64),
     default: "1",
     description:
-      "How many processes `postrider serve` runs behind its port; `auto` is one for each core. With more than one, a supervisor owns the port and the embedded PostgreSQL, and replaces a process that dies (docs/operations.md). Limits that count for a process count for each of them. More than one needs Node 26.4 or newer, on another system than Windows.",
+      "How many processes `postrider serve` runs behind its port; `auto` is one for each core. With more than one, a supervisor owns the port and the embedded PostgreSQL, and replaces a process that dies (docs/operations.md). Limits per process apply to each of these processes. More than one process needs Node 26.4 or newer, and is not possible on Windows.",
   }),
   dashboard: always({
     name: "POSTRIDER_DASHBOARD",

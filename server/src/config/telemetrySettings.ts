@@ -65,7 +65,7 @@ export const telemetrySettings = {
   otelSdkDisabled: text({
     name: "OTEL_SDK_DISABLED",
     unset: "false",
-    description: "`true` turns all of it off.",
+    description: "`true` turns off the export of traces and metrics.",
   }),
   otelMaxQueue: text({
     name: "OTEL_BSP_MAX_QUEUE_SIZE",

@@ -44,9 +44,10 @@ export const errorCodes = {
   task_begun: "the agent may have received the item: cancel its task instead",
   too_many_replays: "the organization's limit of running replays is reached",
   replay_ended: "the replay is done",
-  origin_unconfirmed: "the agent's credential would be sent to another origin, which needs confirm_origin",
+  origin_unconfirmed: "confirm_origin has to name the new origin before the agent's credential is sent there",
   credential_unmet: "the agent's card requires a credential that the target does not have",
-  signature_unconfirmed: "the card's signature is no longer verified, which needs confirm_signature",
+  signature_unconfirmed:
+    "the card's signature is no longer verified, and confirm_signature has to accept that",
   headers_needed:
     "the target has secret headers for another origin; they have to be sent again with the new url",
   target_enabled: "the target is enabled, so it has no held items to discard",
@@ -75,7 +76,8 @@ export const errorCodes = {
   subscription_exists: "the organization already has a subscription",
   workspace_suspended: "an invoice has to be paid first",
   workspace_pending: "payment has to be set up first",
-  outcome_unknown: "the database was lost, or did not answer in time: the request may have been carried out",
+  outcome_unknown:
+    "the connection to the database was lost, or the database did not answer in time: the request may have been carried out",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;
