@@ -48,6 +48,19 @@ it("a backup is complete although another one into the same file began and ended
   expect(await readdir(directory)).toEqual(["postrider.backup"]);
 });
 
+it("a backup of many days in many cells can be read again", async ({ directory }) => {
+  const path = join(directory, "postrider.backup");
+  const contents = contentsOf(1, Promise.resolve(Buffer.from("rows")));
+  // As long as that of 500 days in 16 cells.
+  const name = "idempotency_keys_20261121".padEnd(250, "x");
+  const partition = { name, bounds: "FOR VALUES FROM (1) TO (2)", settings: [], unmeasured: [] };
+  const partitions = Array.from({ length: 55_000 }, () => partition);
+  contents.manifest.tables = [{ name: "idempotency_keys", columns: ["key"], partitions }];
+  await writeBackup(path, contents);
+  const [{ partitions: read } = { partitions: [] }] = (await verifyBackup(path)).tables;
+  expect(read).toHaveLength(partitions.length);
+});
+
 const manifest = {
   format: 1,
   created_at: 1,

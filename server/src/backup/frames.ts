@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 
-const maxLineBytes = 16 * 2 ** 20;
-const maxRunBytes = 256 * 2 ** 20;
+/** Maximum size of a line or a run. A manifest has 300 bytes for each partition: a year of days in 16 cells has 14 MB. */
+const maxBytes = 256 * 2 ** 20;
 const newline = 0x0a;
 
 /**
@@ -35,7 +35,7 @@ export function createFrameReader(stream: Readable, broken: (what: string, cause
   }
 
   async function takeBytes(count: number): Promise<Buffer> {
-    if (!(count >= 0 && count <= maxRunBytes)) throw broken("is damaged: it names an impossible length");
+    if (!(count >= 0 && count <= maxBytes)) throw broken("is damaged: it names an impossible length");
     // Collected in pieces, so that a long run is copied only once.
     const run: Buffer[] = [];
     let missing = count;
@@ -51,14 +51,16 @@ export function createFrameReader(stream: Readable, broken: (what: string, cause
   return {
     bytes: takeBytes,
     async line(): Promise<Record<string, unknown>> {
-      let end = held.indexOf(newline);
-      while (end === -1) {
-        if (held.length > maxLineBytes) throw broken("is no backup");
-        const from = held.length;
-        if (!(await more())) throw broken(from === 0 ? "is cut short" : "is no backup, or is cut short");
-        end = held.indexOf(newline, from);
+      // Collected in pieces, so that a long line is copied only once.
+      const pieces: Buffer[] = [];
+      let bytes = 0;
+      while (!held.includes(newline)) {
+        pieces.push(take(held.length));
+        bytes += pieces.at(-1)!.length;
+        if (bytes > maxBytes) throw broken("is no backup");
+        if (!(await more())) throw broken(bytes === 0 ? "is cut short" : "is no backup, or is cut short");
       }
-      const text = take(end + 1).toString("utf8");
+      const text = Buffer.concat([...pieces, take(held.indexOf(newline) + 1)]).toString("utf8");
       try {
         const value: unknown = JSON.parse(text);
         if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
