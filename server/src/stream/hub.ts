@@ -82,6 +82,8 @@ export class StreamHub {
       stream.body.destroy();
       throw error;
     }
+    // The service may have begun to stop meanwhile, or the credential may have been revoked: the stream has only its end.
+    if (stream.body.writableEnded) return stream;
     const nowMs = this.#deps.nowMs();
     const missed = resumeFrom === undefined ? [] : room.ring.since(this.#readId(resumeFrom), nowMs);
     const id = room.ring.lastId(nowMs);
