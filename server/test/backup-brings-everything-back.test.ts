@@ -248,7 +248,7 @@ describe("a backup of a service under load", () => {
       expect(await run(["backup", early], env)).toMatchObject({
         code: 1,
         err: expect.stringMatching(
-          /was made by a commit before 1\.0\.0: start commit [0-9a-f]{7,} on it once/,
+          /was created by a commit before 1\.0\.0: start commit [0-9a-f]{7,} on it once/,
         ),
       });
       await leave(lastBeforeBaseline);

@@ -57,7 +57,8 @@ test("a database with the last schema before 1.0.0 is taken over as it is", asyn
 });
 
 test("a database of an earlier commit is refused, and the error names the commit that can upgrade it", async () => {
-  const refusal = /^the database was made by a commit before 1\.0\.0: start commit [0-9a-f]{7,} on it once/;
+  const refusal =
+    /^the database was created by a commit before 1\.0\.0: start commit [0-9a-f]{7,} on it once/;
   await pretend(lastBeforeBaseline - 1);
   await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(refusal);
   await client.query("drop table schema_changes");
