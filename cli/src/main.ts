@@ -22,6 +22,7 @@ export interface Surroundings {
 export async function main(args: readonly string[], around: Surroundings): Promise<ExitCode> {
   const { found, isHelp } = read(args);
   const out = createOutput(around, args.includes("--json"), around.env);
+  const called: Called = {};
   try {
     if (args.some((word) => word.includes("ak_live_"))) throw new UsageError(keyInArguments);
     if (isHelp && isUnknown(found)) throw new UsageError(whatIsMissing(found));
@@ -31,10 +32,10 @@ export async function main(args: readonly string[], around: Surroundings): Promi
     }
     if (found.command.run === undefined) throw new UsageError(whatIsMissing(found));
     const input = readInput(found);
-    await found.command.run(sessionOf(input, out, around), input);
+    await found.command.run(sessionOf(input, { ...around, out, called }), input);
     return exitCodes.done;
   } catch (error) {
-    out.say(`postrider: ${plain(sentenceOf(error))}`);
+    out.say(`postrider: ${plain(sentenceOf(error, called))}`);
     if (error instanceof UsageError) out.say(hintFor(found.command, found.path));
     return exitCodeOf(error);
   }
@@ -77,7 +78,15 @@ function hintFor(command: Command, path: readonly string[]): string {
   return `${usage}More: postrider ${[...path, "--help"].join(" ")}`;
 }
 
-function sessionOf(input: Input, out: Output, around: Surroundings): Session {
+/** The address of the service, once the command has one. */
+interface Called {
+  url?: string;
+}
+
+function sessionOf(
+  input: Input,
+  { out, called, ...around }: Surroundings & { out: Output; called: Called },
+): Session {
   const asked = {
     url: input.text("server"),
     profile: input.text("profile"),
@@ -88,16 +97,21 @@ function sessionOf(input: Input, out: Output, around: Surroundings): Session {
     env: around.env,
     stdin: around.stdin,
     untilStopped: around.untilStopped,
-    url: () => findUrl(asked, around.env),
+    url: () => (called.url = findUrl(asked, around.env)),
     async connect() {
-      return openService(await findConnection(asked, { ...around, say: out.say }), out.say);
+      const service = openService(await findConnection(asked, { ...around, say: out.say }), out.say);
+      called.url = service.connection.url;
+      return service;
     },
   };
 }
 
 /** The message for an error; if the service did not answer, with the network's error and advice. */
-function sentenceOf(error: unknown): string {
+function sentenceOf(error: unknown, { url }: Called): string {
   if (!(error instanceof Error)) return String(error);
+  // The client checks only that an answer has its first field; another service's answer may lack the others.
+  if (url !== undefined && (error instanceof TypeError || error instanceof RangeError))
+    return `${url} answered with something else than Postrider does (${error.message}): is this the address of a Postrider service?`;
   if (!(error instanceof PostriderError) || error.status !== 0) return error.message;
   const isLate = (error.cause as Error | undefined)?.name === "TimeoutError";
   const reason = isLate ? "" : reasonOf(error.cause);

@@ -31,6 +31,8 @@ const patience = { maxAttempts: 4, retryBaseMs: 250, deadlineMs: 30_000 };
 
 /** Time without an answer after which the user is told that the command waits for the service. */
 const silenceMs = 5_000;
+/** The longest time for which a claim waits for messages. */
+const longPollMs = 20_000;
 
 /** Opens a connection's service. The command uses only the service's public interface. */
 export function openService(connection: Connection, say: Output["say"]): Service {
@@ -52,15 +54,13 @@ export function openService(connection: Connection, say: Output["say"]): Service
   };
 }
 
-/** Returns a `fetch` that prints a message when the service has not answered for {@link silenceMs}. */
-function askAloud(say: Output["say"]): typeof fetch {
+/** Returns a `fetch` that prints a message when the service has not answered for {@link silenceMs}, or a claim for longer. */
+export function askAloud(say: Output["say"]): typeof fetch {
   return async (input, init) => {
     const url = input instanceof Request ? input.url : input.toString();
     // A claim may be a long poll, which waits for messages without an answer.
-    const isLongPoll = url.endsWith("/claim");
-    const timer = isLongPoll
-      ? undefined
-      : setTimeout(() => say(`waiting for ${plain(url)} to answer`), silenceMs);
+    const patienceMs = silenceMs + (url.endsWith("/claim") ? longPollMs : 0);
+    const timer = setTimeout(() => say(`waiting for ${plain(url)} to answer`), patienceMs);
     try {
       return await fetch(input, init);
     } finally {

@@ -2,10 +2,12 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
+import { startProgram } from "../../server/test/support/program.ts";
+import { answerOk } from "../../server/test/support/receiver.ts";
 import { signUp } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
 import { clientTest as it } from "./support/clientTest.ts";
-import { nowhere, run, start } from "./support/command.ts";
+import { clientFile, nowhere, run, start } from "./support/command.ts";
 
 describe("targets and items", () => {
   it("are created, sent, listed, read and replayed, and standard output contains only data", async ({
@@ -269,6 +271,71 @@ describe("Ctrl-C, which a terminal sends to the whole process group,", () => {
   });
 });
 
+describe("SIGHUP, which ends a program when its terminal closes,", () => {
+  /** Starts `mailbox work` on a new mailbox, with a shell's words before it; each message ends when `goOn` exists. */
+  const begin = async (
+    { env, place }: { env: Record<string, string>; place: string },
+    name: string,
+    shell: (line: string) => readonly string[],
+  ) => {
+    await run(["target", "create", "mailbox", "--name", name], { env });
+    const goOn = join(place, `${name}-goes-on`);
+    const program = `echo begun; while [ ! -e ${goOn} ]; do sleep 0.05; done`;
+    const line = `'${process.execPath}' '${clientFile}' mailbox work ${name} -- sh -c '${program}'`;
+    const command = shell(line);
+    // A test run that was itself started by nohup must not pass that on.
+    const work = startProgram({ command, env: { ...env, _: "" }, isLeader: true });
+    await run(["send", name, "-"], { env, input: "{}" });
+    await work.says(/begun/);
+    process.kill(-work.pid, "SIGHUP");
+    return { work, finish: () => writeFileSync(goOn, "") };
+  };
+
+  it("lets the running program finish", async ({ env, place }) => {
+    const { work, finish } = await begin({ env, place }, "hung-up", (line) => ["sh", "-c", `exec ${line}`]);
+    finish();
+    expect(await work.ended).toEqual({ code: 0, signal: null });
+    expect(work.output()).toMatch(/ done\n/);
+  });
+
+  it.for([
+    ["nohup", "nohup", (line: string) => ["bash", "-c", `nohup ${line}; exit $?`]],
+    ["a parent that ignores it", "ignoring", (line: string) => ["sh", "-c", `trap '' HUP; ${line}; exit $?`]],
+  ] as const)("is ignored if it was ignored at the start, by %s", async ([, name, shell], { env, place }) => {
+    const { work, finish } = await begin({ env, place }, name, shell);
+    finish();
+    await work.says(/ done\n/);
+    await run(["send", name, "-"], { env, input: "{}" });
+    await work.says(/ done\n(.*\n)*.* done\n/);
+    process.kill(-work.pid, "SIGTERM");
+    await work.ended;
+  });
+});
+
+describe("a reader that closes the pipe", () => {
+  it("ends listen, which releases the messages in progress", async ({ env, receiver, onTestFinished }) => {
+    onTestFinished(() => void (receiver.answer = answerOk));
+    await run(["target", "create", "mailbox", "--name", "read"], { env });
+    const send = (body: string) => run(["send", "read", "-"], { env, input: body });
+    receiver.answer = ({ body }, response) => {
+      // The first message stays in progress.
+      if (body.toString() !== "1") response.writeHead(200).end();
+    };
+    await send("1");
+    const line = `'${process.execPath}' '${clientFile}' listen read --concurrency 2 --forward-to ${receiver.url}`;
+    const listen = startProgram({ command: ["sh", "-c", `${line} | head -1`], env });
+    await until(
+      async () => {
+        await send("2");
+        return Promise.race([listen.ended, delay(100)]);
+      },
+      (end) => end !== undefined,
+    );
+    const stats = (await run(["mailbox", "stats", "read", "--json"], { env })).json()[0];
+    expect(stats).toMatchObject({ claimed: 0 });
+  });
+});
+
 describe("the doctor", () => {
   it("reports that it found no problems, or each problem with its remedy", async ({ service, env }) => {
     const fresh = await signUp(service);
@@ -295,7 +362,7 @@ describe("the doctor", () => {
       expect.objectContaining({
         check: "target jobs",
         ok: false,
-        mend: expect.stringContaining("--status DEAD"),
+        advice: expect.stringContaining("--status DEAD"),
       }),
     );
   });

@@ -98,6 +98,22 @@ describe("another service at the address", () => {
     await stranger.close();
   });
 
+  it.for([
+    [["target", "list"], '{"targets":null}'],
+    [["item", "get", "0".repeat(32)], '{"event":{}}'],
+    [["item", "get", "0".repeat(32)], '{"event":{"created_at":99999999999999},"delivery_attempts":[]}'],
+    [["login"], '{"org":null}'],
+  ] as const)("that answers %j in another form is named", async ([args, body], { env }) => {
+    const stranger = await strangerOf((response) => response.end(body));
+    const around = { env: { ...env, POSTRIDER_URL: stranger.url }, input: `ak_live_${"0".repeat(64)}\n` };
+    const ended = await run(args, around);
+    expect([ended.code, ended.out]).toEqual([1, ""]);
+    expect(ended.err).toMatch(
+      new RegExp(`^postrider: ${stranger.url} answered .* is this the address of a Postrider service\\?\n$`),
+    );
+    await stranger.close();
+  });
+
   it("that answers 503 is a problem of the service, not of the credential", async ({ env }) => {
     const stranger = await strangerOf((response) => response.writeHead(503).end('{"error":"no database"}'));
     const { code, out, err } = await run(["doctor"], { env: { ...env, POSTRIDER_URL: stranger.url } });
@@ -117,8 +133,25 @@ describe("another service at the address", () => {
     await stranger.close();
   });
 
-  async function strangerOf(answer: (response: ServerResponse) => void) {
-    const server = createServer((_, response) => answer(response));
+  it("that does not answer an acknowledgement is named in a message while a consumer waits", async ({
+    env,
+  }) => {
+    const id = "0".repeat(32);
+    const message = { id, claim_token: id, event_type: null, correlation_id: null, claim_count: 1 };
+    const stranger = await strangerOf((response, url) => {
+      if (url.endsWith("/claim")) response.end(JSON.stringify({ messages: [message] }));
+      else if (!url.endsWith("/ack")) response.end(JSON.stringify({ id, name: "inbox", kind: "mailbox" }));
+    });
+    const args = ["mailbox", "work", id, "--", "true"];
+    const work = start(args, { ...env, POSTRIDER_URL: stranger.url });
+    await work.says(new RegExp(`waiting for ${stranger.url}/api/v1/mailboxes/0+/ack to answer\n`));
+    work.kill("SIGKILL");
+    await work.ended;
+    await stranger.close();
+  });
+
+  async function strangerOf(answer: (response: ServerResponse, url: string) => void) {
+    const server = createServer(({ url = "" }, response) => answer(response, url));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
@@ -167,7 +200,8 @@ describe("a credential", () => {
     const open = await run(["target", "list"], { env: { XDG_CONFIG_HOME: config } });
     expect([open.code, open.err]).toEqual([3, expect.stringMatching(/chmod 600/)]);
     chmodSync(file, 0o600);
-    expect((await run(["logout"], { env: around })).code).toBe(0);
+    const out = await run(["logout", "--json"], { env: around });
+    expect([out.code, out.json()]).toEqual([0, [{ profile: "default", deleted: true }]]);
     expect((await run(["target", "list"], { env: around })).code).toBe(3);
   });
 

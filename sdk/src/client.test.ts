@@ -263,6 +263,19 @@ describe("a retry", () => {
     expect(await client.listTargets()).toEqual({ targets: [] });
   });
 
+  it.each(["acknowledgeMessages", "releaseMessages", "rejectMessages", "extendClaims"] as const)(
+    "of %s is made after an unknown outcome, because the claim token makes it harmless",
+    async (operation) => {
+      const headers = { "retry-after": "0", "x-error-code": "outcome_unknown" };
+      const lost = { status: 503, body: { error: "lost" }, headers };
+      const done = { status: 200, body: { results: [{ id: "1", ok: true }] } };
+      const client = await clientOf([lost, "reset", done]);
+      const messages = [{ id: "1", claim_token: "t" }];
+      expect(await client[operation]("m", { messages })).toEqual(done.body);
+      expect(seen.map(({ body }) => body)).toEqual(Array(3).fill(JSON.stringify({ messages })));
+    },
+  );
+
   it("is not made after a 503 without Retry-After", async () => {
     const client = await clientOf([{ status: 503, body: { error: "live billing is disabled" } }]);
     await expect(client.openPortal()).rejects.toMatchObject({ status: 503 });
@@ -284,6 +297,16 @@ describe("a retry", () => {
     expect(await client.listTargets()).toEqual({ targets: [] });
     expect(seen).toHaveLength(2);
   });
+});
+
+describe("a time limit", () => {
+  it.each([Number.POSITIVE_INFINITY, 2 ** 31])(
+    "of %d ms, too long for a timer, is none",
+    async (timeoutMs) => {
+      const client = await clientOf([{ status: 200, body: { targets: [] } }], { timeoutMs, maxAttempts: 1 });
+      expect(await client.listTargets()).toEqual({ targets: [] });
+    },
+  );
 });
 
 describe("a deadline", () => {

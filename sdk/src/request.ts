@@ -40,6 +40,8 @@ type Options = CallOptions & Record<string, unknown>;
 
 /** Longest wait between two attempts. */
 const maxWaitMs = 30_000;
+/** Longest time of a timer: a longer one ends at once. */
+const maxTimerMs = 2 ** 31 - 1;
 
 /**
  * Calls an operation. `inputs` are the path parameters, the body if the operation has one, and the options. Attempts that had no
@@ -63,6 +65,7 @@ export async function callOperation(
     const timeoutMs = Math.min(
       options.timeoutMs ?? transport.timeoutMs,
       Math.max(1, Math.ceil(endMs - performance.now())),
+      maxTimerMs,
     );
     try {
       return await attemptOnce(transport, url, { row, init, timeoutMs }, options.signal);

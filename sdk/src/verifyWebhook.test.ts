@@ -87,6 +87,11 @@ describe("verifyWebhook", () => {
     await expect(verifyWebhook([], signed, body, now)).rejects.toThrow("no signature matches");
   });
 
+  it("accepts no timestamp when the tolerance is not a number", async () => {
+    const options = { ...now, toleranceSeconds: Number.NaN };
+    await expect(verifyWebhook(secret, headers(), body, options)).rejects.toThrow("too far from now");
+  });
+
   it("accepts timestamps up to five minutes away, or up to toleranceSeconds", async () => {
     const at = (seconds: number, toleranceSeconds?: number) =>
       verifyWebhook(secret, headers(), body, { nowMs: (timestamp + seconds) * 1000, toleranceSeconds });

@@ -101,7 +101,9 @@ function readTimestamp(
   const timestamp = Number(text);
   if (!/^\d{1,12}$/.test(text)) throw new WebhookVerificationError("the timestamp is not a number");
   const distance = Math.abs((nowMs ?? Date.now()) / 1000 - timestamp);
-  if (distance > toleranceSeconds) throw new WebhookVerificationError("the timestamp is too far from now");
+  // Negated, so that a tolerance that is no number accepts nothing.
+  if (!(distance <= toleranceSeconds))
+    throw new WebhookVerificationError("the timestamp is too far from now");
   return timestamp;
 }
 

@@ -17,8 +17,8 @@ interface Finding {
   ok: boolean;
   /** The observed state. */
   seen: string;
-  /** The remedy. */
-  mend?: string;
+  /** How to solve the problem. */
+  advice?: string;
 }
 
 const readyWithinMs = 10_000;
@@ -44,10 +44,10 @@ async function examine(session: Session, _input: Input): Promise<void> {
 }
 
 function report(out: Output, finding: Finding): Finding {
-  const { check, ok, seen, mend } = finding;
+  const { check, ok, seen, advice } = finding;
   const mark = ok ? out.paint("green", "ok   ") : out.paint("red", "wrong");
-  const advice = mend === undefined ? "" : `\n       ${mend}`;
-  out.line(finding, `${mark}  ${check}: ${plain(seen)}${advice}`);
+  const below = advice === undefined ? "" : `\n       ${advice}`;
+  out.line(finding, `${mark}  ${check}: ${plain(seen)}${below}`);
   return finding;
 }
 
@@ -61,16 +61,16 @@ async function askReadiness(url: string): Promise<{ finding: Finding; response?:
       return { finding: { check, ok: true, seen: `${url} is ready` }, response };
     const seen = `${url} answers ${response.status} ${text}`;
     if (response.status === 503) {
-      const mend = "the service runs but is not ready; its log says why, usually the database";
-      return { finding: { check, ok: false, seen, mend }, response };
+      const advice = "the service runs but is not ready; its log says why, usually the database";
+      return { finding: { check, ok: false, seen, advice }, response };
     }
-    const mend = "another service or a proxy answers at this address: check the address";
-    return { finding: { check, ok: false, seen, mend } };
+    const advice = "another service or a proxy answers at this address: check the address";
+    return { finding: { check, ok: false, seen, advice } };
   } catch (error) {
     const isLate = (error as Error).name === "TimeoutError";
     const reason = isLate ? `no answer within ${readyWithinMs / 1000} s` : reasonOf(error);
     return {
-      finding: { check, ok: false, seen: `${url} does not answer: ${reason}`, mend: adviceFor(reason) },
+      finding: { check, ok: false, seen: `${url} does not answer: ${reason}`, advice: adviceFor(reason) },
     };
   }
 }
@@ -96,7 +96,7 @@ function clock(out: Output, response: Response): Finding | undefined {
     check: "clock",
     ok,
     seen,
-    ...(!ok && { mend: "synchronize this machine's clock (NTP); otherwise signatures are refused" }),
+    ...(!ok && { advice: "synchronize this machine's clock (NTP); otherwise signatures are refused" }),
   });
 }
 
@@ -108,7 +108,7 @@ function wire(out: Output, url: string): Finding | undefined {
     check: "encryption",
     ok: false,
     seen: `${url} is plain HTTP`,
-    mend: "plain HTTP does not encrypt the API key: put TLS in front of the service",
+    advice: "plain HTTP does not encrypt the API key: put TLS in front of the service",
   });
 }
 
@@ -121,7 +121,7 @@ async function credential(out: Output, client: Client): Promise<Finding> {
       check: "credential",
       ok,
       seen,
-      ...(!ok && { mend: "items are refused: settle the bill, or ask the operator" }),
+      ...(!ok && { advice: "items are refused: settle the bill, or ask the operator" }),
     });
   } catch (error) {
     // Any other error does not tell whether the key is valid.
@@ -130,7 +130,7 @@ async function credential(out: Output, client: Client): Promise<Finding> {
       check: "credential",
       ok: false,
       seen: error.message,
-      mend: "create a key in the dashboard (Keys), and store it with: postrider login",
+      advice: "create a key in the dashboard (Keys), and store it with: postrider login",
     });
     throw new CommandError("the credential does not work", exitCodeOf(error), { cause: error });
   }
@@ -161,7 +161,7 @@ function problemOf(target: Target, health: ListedHealth): Omit<Finding, "check" 
     const held = health.held ?? 0;
     return {
       seen: `disabled: ${health.disabled_reason}; ${held} items wait for it`,
-      mend: `repair the receiver, then: postrider target enable ${id}`,
+      advice: `repair the receiver, then: postrider target enable ${id}`,
     };
   }
   if (health.enabled && health.failing_since !== null) {
@@ -169,13 +169,13 @@ function problemOf(target: Target, health: ListedHealth): Omit<Finding, "check" 
     const pace = health.circuit === "open" ? "; the circuit breaker is open, so attempts are rare" : "";
     return {
       seen: `failing: no attempt has succeeded since ${since}${pace}`,
-      mend: `see why: postrider item list --target ${id}`,
+      advice: `see why: postrider item list --target ${id}`,
     };
   }
   if ((health.dead ?? 0) > 0) {
     return {
       seen: `${health.dead} messages are dead`,
-      mend: `see why: postrider item list --target ${id} --status DEAD`,
+      advice: `see why: postrider item list --target ${id} --status DEAD`,
     };
   }
   return undefined;

@@ -61,7 +61,7 @@ async function listen(session: Session, input: Input): Promise<void> {
   const cut = new AbortController();
   const forwarder: Forwarder = { out, service, forwarding, pacer: createPacer(), cut: cut.signal };
   const consumer = consumeMailbox(
-    patiently(service.connection),
+    patiently(service.connection, out.say),
     mailbox.id,
     (message, { signal }) => handle(forwarder, message, signal),
     {

@@ -28,10 +28,11 @@ async function logIn({ out, env, stdin, url: urlOf }: Session, input: Input): Pr
   const key = await readSecret(stdin, (text) => out.say(text), "API key");
   // Throws when the service refuses the key or does not answer; then nothing is stored.
   const { org } = await openService({ url, key }, out.say).client.readOrganization();
+  const organization = org.name;
   const path = profilesPath(env);
   writeProfile(path, profile, { url, key });
   out.say(`stored in ${path}`);
-  out.one({ profile, url, organization: org.name });
+  out.one({ profile, url, organization });
 }
 
 async function logOut({ out, env }: Session, input: Input): Promise<void> {
@@ -39,7 +40,7 @@ async function logOut({ out, env }: Session, input: Input): Promise<void> {
   if (!writeProfile(profilesPath(env), profile, undefined)) {
     throw new CommandError(`there is no profile "${profile}"`, exitCodes.notFound);
   }
-  out.one({ profile, forgotten: true });
+  out.one({ profile, deleted: true });
 }
 
 function profileOf(input: Input, env: NodeJS.ProcessEnv): string {

@@ -48,7 +48,7 @@ async function work(session: Session, input: Input): Promise<void> {
   const mailbox = await findMailbox(service.client, input.words[0]!);
   const stop = session.untilStopped();
   const consumer = consumeMailbox(
-    patiently(service.connection),
+    patiently(service.connection, out.say),
     mailbox.id,
     async (message, { signal }) => {
       const payload = await service.readPayloadText(message.id);
