@@ -141,7 +141,7 @@ export const mutants: readonly Mutant[] = [
     ],
     promise: 13,
     test: "backlog-is-sent-once-within-the-limit",
-    check: "a backlog is sent within",
+    check: "each item of a backlog is sent once",
     violation: /AssertionError: expected \d+ to be 24/,
   },
   {
