@@ -106,3 +106,25 @@ test("an unknown name gives an error", async () => {
     code: expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/),
   });
 });
+
+test("a name that the system's resolver does not find in time delays no other name for long", async () => {
+  const { server } = await startNameServer({ [typeA]: [], [typeAaaa]: [] });
+  const slow = Promise.withResolvers<string[]>();
+  const looked: string[] = [];
+  const lookup = (name: string): Promise<string[]> => {
+    looked.push(name);
+    return name === "late.example" ? Promise.resolve(["192.0.2.8"]) : slow.promise;
+  };
+  const resolve = createResolve({ servers: [server], lookup });
+  const failed: unknown[] = [];
+  const answers = ["one.example", "two.example", "three.example"].map((name) =>
+    resolve(name).catch((error: unknown) => void failed.push(error)),
+  );
+  await expect.poll(() => failed.length).toBe(2);
+  expect(failed).toEqual([1, 2].map(() => expect.objectContaining({ code: "ETIMEOUT" })));
+  expect(looked).toHaveLength(1);
+  const late = resolve("late.example");
+  slow.resolve(["192.0.2.7"]);
+  expect((await Promise.all(answers)).filter(Boolean)).toEqual([["192.0.2.7"]]);
+  expect(await late).toEqual(["192.0.2.8"]);
+});

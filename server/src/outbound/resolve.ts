@@ -1,4 +1,4 @@
-import { lookup, Resolver } from "node:dns/promises";
+import { lookup as lookUp, Resolver } from "node:dns/promises";
 import { within } from "../runtime/within.ts";
 
 /** Returns the addresses of a host name, at least one; rejects with the resolver's error. */
@@ -9,6 +9,8 @@ export interface ResolveOptions {
   servers?: readonly string[];
   /** Time limit of one query, which is sent at most twice; default 2 s. */
   queryTimeoutMs?: number;
+  /** Replaces the system's resolver in tests. */
+  lookup?: Resolve;
 }
 
 /** A connect attempt cannot try more addresses than this. */
@@ -21,10 +23,10 @@ const lateAnswerMs = 100;
 /**
  * Creates a resolver that slow name servers cannot block.
  *
- * `dns.lookup` runs on the process's four shared worker threads, so a few names that never resolve would delay every other
- * connection, and password hashing too. This resolver queries the name servers directly. It falls back to `dns.lookup` (hosts
- * file, search domains) only after they answered that the name has no addresses. Concurrent lookups of one name share an answer;
- * nothing is cached afterwards.
+ * Node runs at most two calls of `dns.lookup` at a time, so two names that never resolve would delay every other connection, also
+ * those to the database. This resolver queries the name servers directly. It falls back to `dns.lookup` (hosts file, search
+ * domains) only after they answered that the name has no addresses, and for one name at a time, because a name server may be
+ * silent when it is asked again. Concurrent lookups of one name share an answer; nothing is cached afterwards.
  */
 export function createResolve(options: ResolveOptions = {}): Resolve {
   const resolver = new Resolver({ timeout: options.queryTimeoutMs ?? queryTimeoutMs, tries: queryTries });
@@ -34,7 +36,7 @@ export function createResolve(options: ResolveOptions = {}): Resolve {
     if (isLocalhost(hostname)) return Promise.resolve(localhostAddresses);
     const known = asking.get(hostname);
     if (known !== undefined) return known;
-    const answer = ask(resolver, hostname).finally(() => asking.delete(hostname));
+    const answer = ask(resolver, hostname, options.lookup).finally(() => asking.delete(hostname));
     asking.set(hostname, answer);
     return answer;
   };
@@ -47,7 +49,11 @@ export function isLocalhost(hostname: string): boolean {
   return /^(?:.+\.)?localhost\.?$/i.test(hostname);
 }
 
-async function ask(resolver: Resolver, hostname: string): Promise<readonly string[]> {
+async function ask(
+  resolver: Resolver,
+  hostname: string,
+  lookup: Resolve = askSystem,
+): Promise<readonly string[]> {
   const ipv4 = resolver.resolve4(hostname);
   const ipv6 = resolver.resolve6(hostname);
   // Handled at once, because the query may fail before its result is awaited.
@@ -64,8 +70,46 @@ async function ask(resolver: Resolver, hostname: string): Promise<readonly strin
   for (const answer of [first, second]) {
     if (answer.status === "rejected" && isTimeout(answer.reason)) throw answer.reason;
   }
-  const fallback = await lookup(hostname, { all: true });
-  return fallback.slice(0, maxAddresses).map(({ address }) => address);
+  const fallback = await inTurn(hostname, () => lookup(hostname));
+  return fallback.slice(0, maxAddresses);
+}
+
+async function askSystem(hostname: string): Promise<string[]> {
+  return (await lookUp(hostname, { all: true })).map(({ address }) => address);
+}
+
+/** How long a name waits for the system's resolver while it is busy with another name. */
+const turnLimitMs = 4_000;
+let isTaken = false;
+const waiting = new Set<() => void>();
+
+/** Runs one call at a time in this process. @throws {Error} with the code ETIMEOUT when its turn does not come in time. */
+async function inTurn<T>(hostname: string, run: () => Promise<T>): Promise<T> {
+  if (isTaken) await turn(hostname);
+  isTaken = true;
+  try {
+    return await run();
+  } finally {
+    const [next] = waiting;
+    isTaken = next !== undefined;
+    next?.();
+  }
+}
+
+function turn(hostname: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      waiting.delete(begin);
+      const text = `the system's resolver was busy, so ${hostname} was not looked up`;
+      reject(Object.assign(new Error(text), { code: "ETIMEOUT", syscall: "getaddrinfo" }));
+    }, turnLimitMs);
+    function begin(): void {
+      waiting.delete(begin);
+      clearTimeout(timer);
+      resolve();
+    }
+    waiting.add(begin);
+  });
 }
 
 function isTimeout(reason: unknown): boolean {
