@@ -2,14 +2,19 @@ import { describe, expect } from "vitest";
 import { databaseTest } from "../../test/support/fixtures.ts";
 import { idleSink } from "../../test/support/idleSink.ts";
 import { newItem } from "../../test/support/directItems.ts";
+import { countLockWaits, holdTable } from "../../test/support/heldLocks.ts";
 import { storeApiKey, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
+import { until } from "../../test/support/until.ts";
 import { KnownFilters } from "../filters/filter.ts";
+import { unknownId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
 import { Turns } from "../runtime/turns.ts";
 import { createIntake } from "./intake.ts";
+import type { Published } from "./publishItems.ts";
 
 const it = databaseTest({ poolSize: 4 });
 const key = `ak_live_${"c".repeat(64)}`;
+const otherKey = `ak_live_${"d".repeat(64)}`;
 
 it.beforeAll(({ pool }) => ensurePartitions(pool, Date.now()));
 
@@ -47,6 +52,32 @@ describe("items of a mailbox whose consumers are behind", () => {
     turns.end();
     await held;
     expect(order).toEqual(["first", "another mailbox's", "held"]);
+    await intake.drained();
+    expect(intake.pending()).toBe(0);
+  });
+});
+
+describe("publications that wait for their batch", () => {
+  it("are counted with the items that wait", async ({ pool }) => {
+    await storeApiKey(pool, await storeOrganization(pool), otherKey);
+    const intake = createIntake(pool, idleSink, {
+      maxQueuedBytes: 1_000_000,
+      ownerOf: () => "",
+      filters: new KnownFilters(),
+    });
+    const release = await holdTable(pool, "publications");
+    const publish = (): Promise<Published> =>
+      intake.publish({ ...newItem(otherKey, unknownId), customerUid: null, payload: Buffer.from("{}") });
+    const first = publish();
+    await until(() => countLockWaits(pool));
+    const second = publish();
+    await until(() => intake.pending() === 2);
+    expect(intake.waiting()).toEqual({ count: 1, bytes: 2 });
+    await release();
+    expect((await Promise.all([first, second])).map(({ outcome }) => outcome)).toEqual([
+      "accepted",
+      "accepted",
+    ]);
     await intake.drained();
     expect(intake.pending()).toBe(0);
   });

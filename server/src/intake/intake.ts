@@ -110,6 +110,11 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
     },
     committed: (batch: MatchedPublication[], stored) => dispatchPublished(sink, batch, stored),
   });
+  const all: Pick<GroupCommit<never, never>, "drained" | "pending" | "waiting">[] = [
+    itemCommits,
+    ...(pacedCommits ? [pacedCommits] : []),
+    publicationCommits,
+  ];
   return {
     add(item) {
       const commits = pacedCommits && consumers?.isBusy(item.targetId) ? pacedCommits : itemCommits;
@@ -122,13 +127,13 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
         owner: ownerOf(publication.key),
       }),
     async drained() {
-      await Promise.all([itemCommits.drained(), pacedCommits?.drained(), publicationCommits.drained()]);
+      await Promise.all(all.map((commits) => commits.drained()));
     },
-    pending: () => itemCommits.pending() + (pacedCommits?.pending() ?? 0),
+    pending: () => all.reduce((sum, commits) => sum + commits.pending(), 0),
     waiting() {
-      const { count, bytes } = itemCommits.waiting();
-      const paced = pacedCommits?.waiting() ?? { count: 0, bytes: 0 };
-      return { count: count + paced.count, bytes: bytes + paced.bytes };
+      const waiting = all.map((commits) => commits.waiting());
+      const sumOf = (what: "count" | "bytes"): number => waiting.reduce((sum, one) => sum + one[what], 0);
+      return { count: sumOf("count"), bytes: sumOf("bytes") };
     },
     trouble: () => outages.trouble,
     forgetTrouble: () => outages.end(),

@@ -173,8 +173,10 @@ function addLoadGauges(registry: Registry, app: FastifyInstance, parts: readonly
   gauge("postrider_http_body_bytes", "Bytes of bodies that arrive or whose request is in progress.", () =>
     app.bodyRoom.heldBytes(),
   );
-  gauge("postrider_intake_waiting_items", "Items that wait for their batch.", () => waiting("count"));
-  gauge("postrider_intake_waiting_bytes", "Bytes of items that wait for their batch.", () =>
+  gauge("postrider_intake_waiting_items", "Items and publications that wait for their batch.", () =>
+    waiting("count"),
+  );
+  gauge("postrider_intake_waiting_bytes", "Bytes of items and publications that wait for their batch.", () =>
     waiting("bytes"),
   );
 }
