@@ -18,6 +18,8 @@ export function createLineWriter(fd: number) {
   let gathered = "";
   let inFlight: Buffer | undefined;
   let dropped = 0;
+  /** The code of the error with which the last piece was lost. */
+  let failure: string | undefined;
   const schedule = soon(writeNext);
 
   function writeNext(): void {
@@ -31,9 +33,15 @@ export function createLineWriter(fd: number) {
       dropped === 0
         ? ""
         : `{"level":40,"msg":"${dropped} log lines were dropped because the reader was too slow"}\n`;
-    const piece = Buffer.from(gathered + notice);
+    // The lost piece may have begun, so that the last line in the log is half a line.
+    const lost =
+      failure === undefined
+        ? ""
+        : `\n{"level":40,"msg":"log lines were lost because the log could not be written (${failure})"}\n`;
+    const piece = Buffer.from(lost + gathered + notice);
     gathered = "";
     dropped = 0;
+    failure = undefined;
     return piece;
   }
 
@@ -43,7 +51,8 @@ export function createLineWriter(fd: number) {
         setTimeout(() => writeAll(bytes), maxDelayMs).unref();
         return;
       }
-      // A failure of the log itself cannot be logged; the service continues without the log.
+      // The service continues without the log; once it can be written again, it says that lines are missing.
+      failure = error?.code;
       const rest = error ? undefined : bytes.subarray(written);
       inFlight = rest?.length ? rest : undefined;
       if (inFlight !== undefined) writeAll(inFlight);
@@ -71,7 +80,7 @@ export function createLineWriter(fd: number) {
       const deadlineMs = performance.now() + flushLimitMs;
       // The thread pool has this piece and may have written it. Writing it here too could duplicate its lines.
       while (isWriting() && performance.now() < deadlineMs) await delay(1);
-      if (!isWriting()) writeSyncFully(fd, takePiece(), deadlineMs);
+      if (!isWriting()) failure = writeSyncFully(fd, takePiece(), deadlineMs);
     },
   };
 }
@@ -91,13 +100,16 @@ function soon(run: () => void): () => void {
 
 const flushLimitMs = 2_000;
 
-function writeSyncFully(fd: number, bytes: Buffer, deadlineMs: number): void {
+/** @returns the code of the error with which the rest was lost. */
+function writeSyncFully(fd: number, bytes: Buffer, deadlineMs: number): string | undefined {
   let at = 0;
   while (at < bytes.length && performance.now() < deadlineMs) {
     try {
       at += writeSync(fd, bytes, at);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "EAGAIN") return code;
     }
   }
+  return at < bytes.length ? "EAGAIN" : undefined;
 }
