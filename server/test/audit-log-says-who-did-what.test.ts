@@ -93,6 +93,41 @@ describe("an entry", () => {
     expect((await entries(node, account))[0]).toMatchObject({ action: "password.change_refused" });
   });
 
+  it("of a target's operational events has the types before and after", async ({
+    own: { account },
+    node,
+  }) => {
+    const targetId = await createSecretWebhook(node, account);
+    const save = (eventType: string) =>
+      node.call("POST", "/api/v1/notification-targets", {
+        key: account.api_key,
+        body: { target_id: targetId, event_types: [eventType] },
+      });
+    await save("event.failed");
+    await save("target.disabled");
+    await save("target.disabled");
+    const saved = await entries(node, account, "?action=notification_target.saved");
+    expect(saved.map(({ before, after }) => [before, after])).toEqual([
+      [{ event_types: ["event.failed"] }, { event_types: ["target.disabled"] }],
+      [null, { event_types: ["event.failed"] }],
+    ]);
+  });
+
+  it("of the portal's appearance contains no address of a logo", async ({ own: { account }, node }) => {
+    const put = (logo: string | null) =>
+      node.call("PUT", "/api/v1/portal-settings", { key: account.api_key, body: { logo } });
+    await put("https://cdn.example.com/logo.png?signature=TOKEN");
+    await put(null);
+    const masked = {
+      logo: expect.stringMatching(/^https:\/\/cdn\.example\.com\/… \(sha256 [0-9a-f]{12}\)$/),
+    };
+    const saved = await entries(node, account, "?action=portal_settings.saved");
+    expect(saved.map(({ before, after }) => [before, after])).toEqual([
+      [masked, { logo: null }],
+      [{ logo: null }, masked],
+    ]);
+  });
+
   it("is not written for a request that changes nothing", async ({ own: { account }, node }) => {
     const id = await createSecretWebhook(node, account);
     const before = await entries(node, account);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
 import { type Static, Type } from "typebox";
 import { Id, oneOf, Timestamp } from "../http/contract/schemas.ts";
@@ -40,7 +41,7 @@ export type SaveOutcome =
   | { outcome: "saved"; notificationTarget: NotificationTarget }
   | { outcome: "not_found" | "is_agent" | "too_many" };
 
-/** Makes a target receive operational events, only those of the given types. */
+/** Makes a target receive operational events, only those of the given types; writes nothing if it does already. */
 export async function saveNotificationTarget(
   queries: Queries,
   origin: Origin,
@@ -71,6 +72,16 @@ export async function saveNotificationTarget(
         and target_id <> ${targetId}
     `.execute(transaction);
     if (others[0]!.count >= maxPerOrganization) return { outcome: "too_many" };
+    const { rows: present } = await sql<NotificationTarget>`
+      select id, target_id, event_types, created_at
+      from notification_targets
+      where org_id = ${orgId}
+        and target_id = ${targetId}
+      for update
+    `.execute(transaction);
+    const before = present[0];
+    if (before !== undefined && isDeepStrictEqual(before.event_types, eventTypes))
+      return { outcome: "saved", notificationTarget: before };
     const { rows } = await sql<NotificationTarget>`
       insert into notification_targets as n (id, org_id, target_id, event_types, created_at)
       values (${id}, ${orgId}, ${targetId}, ${eventTypes}, ${createdAt})
@@ -81,6 +92,7 @@ export async function saveNotificationTarget(
     await recordChange(transaction, origin, {
       action: "notification_target.saved",
       object: { kind: "target", id: targetId },
+      before: before && { event_types: before.event_types },
       after: { event_types: eventTypes },
     });
     return { outcome: "saved", notificationTarget: rows[0]! };

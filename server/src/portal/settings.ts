@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { lockOrganization } from "../accounts/organizationStore.ts";
-import { differences } from "../audit/differences.ts";
+import { differences, maskedUrl } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { type Read, unreadable } from "../http/contract/errors.ts";
@@ -31,7 +31,11 @@ export function saveSettings(
   return inTransaction(pool, async (client) => {
     const { orgId } = origin;
     const organization = await lockOrganization(client, orgId);
-    const { before, after } = differences(names, await readSettings(client, orgId), checked);
+    const { before, after } = differences(
+      names,
+      audited(await readSettings(client, orgId)),
+      audited(checked),
+    );
     if (Object.keys(after).length === 0) return checked;
     await client.query({
       name: "save_portal_settings",
@@ -55,6 +59,12 @@ export function saveSettings(
 }
 
 const names = ["name", "logo", "colour", "origins"] as const;
+
+/** The settings as the audit log shows them: the URL of a logo may contain a signature. */
+function audited(settings: PortalSettings): PortalSettings {
+  const { logo } = settings;
+  return { ...settings, logo: logo?.startsWith("https:") === true ? maskedUrl(logo) : logo };
+}
 
 const dataUrl = /^data:image\/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
