@@ -89,6 +89,17 @@ describe("changing the password", () => {
     expect((await logIn(account, account.password)).status).toBe(200);
   });
 
+  it("succeeds once when it is sent twice, and the session stays valid", async ({
+    own: { account },
+    change,
+    isValid,
+  }) => {
+    const send = () => change(account.session_token, account.password);
+    const answers = await Promise.all([send(), send(), send()]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403, 403]);
+    expect(await isValid(account.session_token)).toBe(true);
+  });
+
   it.for([
     ["short", "new_password must be at least 8 characters"],
     ["x".repeat(129), "new_password must be at most 128 characters"],

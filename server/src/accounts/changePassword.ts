@@ -28,7 +28,7 @@ export type ChangePasswordOutcome =
   | "changed"
   /** The present password is wrong, which the audit log records. */
   | "wrong_password"
-  /** The user was removed, or the password was changed by another request, since it was verified. */
+  /** The user was removed. */
   | "gone"
   | "overloaded";
 
@@ -52,16 +52,18 @@ export async function changePassword(
   }
   const passwordHash = await deps.passwords.hash(input.wanted);
   if (passwordHash === undefined) return "overloaded";
-  return inTransaction(deps.pool, async (client) => {
-    if (!(await lockUser(client, userId, stored))) return "gone";
+  const changed = await inTransaction(deps.pool, async (client) => {
+    if (!(await lockUser(client, userId, stored))) return false;
     const ended = await replacePassword(client, userId, passwordHash, tokenHash);
     await recordChange(client, origin, {
       action: "password.changed",
       object,
       after: { sessions_ended: ended },
     });
-    return "changed";
+    return true;
   });
+  // Another request has changed the password, or removed the user, since it was verified.
+  return changed ? "changed" : changePassword(deps, origin, input);
 }
 
 export type ResetPasswordOutcome =
