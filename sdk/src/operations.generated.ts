@@ -1638,7 +1638,7 @@ export interface Operations {
   openCheckout(options?: CallOptions): Promise<{
     url: string;
   }>;
-  /** Get a short-lived URL of the payment processor's customer portal. The status is 503 while live billing is disabled, and 409 if payment is not set up yet. */
+  /** Get a short-lived URL of the payment processor's customer portal. The status is 503 while live billing is disabled, and 409 if payment is not set up yet, or the customer was deleted at the payment processor. */
   openPortal(options?: CallOptions): Promise<{
     url: string;
   }>;

@@ -1,8 +1,8 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
 import { addMonths, periodBounds, periodOf } from "../src/billing/ledger.ts";
 import { createMailboxTarget } from "./support/items.ts";
-import { type Account, type Answer, bodyOf, signUp } from "./support/testNode.ts";
+import { type Account, type Answer, bodyOf, createTestNode, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { setBillingStatus } from "./support/storedStates.ts";
 import { storeUsage } from "./support/billing/storedLedger.ts";
@@ -120,6 +120,18 @@ describe("while live billing is disabled", () => {
       price_cents: 10,
       unit_size: 1000,
     });
+  });
+
+  it("a grace period ends by the database's clock, also on a node whose clock is ahead", async ({
+    own: { account },
+    node,
+    database,
+  }) => {
+    const ahead = createTestNode(database, {}, { skewMs: 50_000 });
+    onTestFinished(() => ahead.stop());
+    const endsAt = await setBillingStatus(node.pool, account.user, "grace", 40);
+    const { body } = await ahead.call("GET", "/api/v1/billing", { session: account.session_token });
+    expect(body).toMatchObject({ status: "grace", grace_ends_at: endsAt });
   });
 
   it("checkout, portal and webhook answer 503", async ({ node }) => {

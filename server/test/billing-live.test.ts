@@ -159,6 +159,10 @@ describe("setting up payment", () => {
     const { customers } = await processor.state();
     const customer = customers.find(({ metadata }) => metadata["org_id"] === account.user.org_id)!;
     await processor.control({ action: "delete customer", customer: customer.id });
+    expect(await read(account, "/portal")).toMatchObject({
+      status: 409,
+      body: { error: expect.stringContaining("use the checkout first") },
+    });
     const again = await checkout(account);
     expect(again.status).toBe(200);
     await processor.control({ action: "pay page", session: again.body.url.split("/").pop() });

@@ -150,8 +150,6 @@ export function changeOrganization(
   });
 }
 
-export type BillingColumns = Pick<Organization, "billing_status" | "billing_grace_ends_at">;
-
 /**
  * SQL for the billing state of a row `o` of `organizations`: `suspended` once a grace period has lapsed.
  * @param nowMs SQL expression for the present time, in Unix milliseconds.

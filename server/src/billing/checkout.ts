@@ -193,7 +193,8 @@ function remedyFor(error: unknown): "wait" | "renew" | "retry" {
   return error instanceof stripeLibrary().errors.StripeIdempotencyError ? "retry" : "renew";
 }
 
-function isMissing(error: unknown, param: string): boolean {
+/** Whether an error of the processor says that it does not have the object, such as a deleted customer. */
+export function isMissing(error: unknown, param: string): boolean {
   if (!(error instanceof stripeLibrary().errors.StripeError) || error.code !== "resource_missing")
     return false;
   return error.param === param || error.message.startsWith(`No such ${param}`);

@@ -6,10 +6,10 @@ import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { fieldsOf, NullableString, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
-import { type BillingColumns, billingColumns } from "../accounts/organizationStore.ts";
+import { readOrganization } from "../accounts/organizationStore.ts";
 import { billingStatuses } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
-import { openCheckout } from "./checkout.ts";
+import { isMissing, openCheckout } from "./checkout.ts";
 import {
   billableItems,
   centsOf,
@@ -98,22 +98,13 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
     ),
   },
   async handle({ caller }, deps) {
-    const { rows } = await deps.pool.query<BillingColumns & { has_payment_method: boolean }>({
-      name: "read_billing_status",
-      text: `select
-                 ${billingColumns("$2::bigint * 1000")},
-                 coalesce(a.has_payment_method, false) as has_payment_method
-               from organizations o
-               left join billing_accounts a on a.org_id = o.id
-               where o.id = $1`,
-      values: [caller.orgId, Math.floor(deps.nowMs() / 1000)],
-    });
-    const stored = found(rows[0]);
+    const { billing_status, billing_grace_ends_at } = found(await readOrganization(deps.pool, caller.orgId));
+    const account = await findAccount(deps.pool, caller.orgId);
     return {
-      status: stored.billing_status,
+      status: billing_status,
       billing_enabled: deps.config.billing.kind === "stripe",
-      grace_ends_at: stored.billing_grace_ends_at,
-      has_payment_method: stored.has_payment_method,
+      grace_ends_at: billing_grace_ends_at,
+      has_payment_method: account?.has_payment_method ?? false,
       currency: price.currency,
       price_cents: price.priceCents,
       unit_size: price.unitSize,
@@ -160,19 +151,28 @@ const checkoutRefusals = {
 const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
   access: users("admin"),
   summary: "Get a short-lived URL of the payment processor's customer portal",
-  description: "The status is 503 while live billing is disabled, and 409 if payment is not set up yet.",
+  description:
+    "The status is 503 while live billing is disabled, and 409 if payment is not set up yet, or the customer was deleted at the payment processor.",
   response: { 200: Url },
-  errors: { 409: "Payment is not set up yet", ...processorErrors },
+  errors: {
+    409: "Payment is not set up yet, or the customer was deleted at the payment processor",
+    ...processorErrors,
+  },
   async handle({ caller }, deps) {
     const { stripe } = require503(deps.processor);
     const account = await findAccount(deps.pool, caller.orgId);
     const customer = account?.customer_id ?? null;
-    if (customer === null) throw new ApiError(409, "payment is not set up yet: use the checkout first");
+    if (customer === null) throw paymentNotSetUp();
     const page = { customer, return_url: `${publicUrlOf(deps.config)}/billing` };
     const asked = await askProcessor(() => stripe.billingPortal.sessions.create(page));
+    if (asked.outcome === "refused" && isMissing(asked.cause, "customer")) throw paymentNotSetUp();
     return { url: orRefused(asked, "answered", failures).answer.url };
   },
 });
+
+function paymentNotSetUp(): ApiError {
+  return new ApiError(409, "payment is not set up yet: use the checkout first");
+}
 
 const mostInvoices = 12;
 
