@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { awayReason } from "./awayReason.ts";
+import { awayReason, isOutcomeUnknown } from "./awayReason.ts";
 
 /** An error in the form of PostgreSQL's errors. */
 function databaseError(code: string, message: string): Error {
@@ -14,6 +14,22 @@ it.each([
   "an internal error of Citus about a lost node means that the database cannot be reached: %s",
   (message) => {
     expect(awayReason(databaseError("XX000", message))).toBe("away");
+  },
+);
+
+it.each([
+  ["Connection terminated unexpectedly", true],
+  ["Client has encountered a connection error and is not queryable", true],
+  ["Query read timeout", true],
+  ["Connection terminated due to connection timeout", false],
+  ["timeout exceeded when trying to connect", false],
+  ["Client was closed and is not queryable", false],
+])(
+  "the driver's error %j means that the database is away; a statement may have been carried out: %s",
+  (message, isUnknown) => {
+    const error = new Error(message);
+    expect(awayReason(error)).toBeDefined();
+    expect(isOutcomeUnknown(error)).toBe(isUnknown);
   },
 );
 

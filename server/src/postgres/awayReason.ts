@@ -1,6 +1,6 @@
 import { NotBegunError } from "../runtime/groupCommit.ts";
 import { ClockApartError } from "./clock.ts";
-import { isDatabaseAway, isPartitionMissing, isUnanswered } from "./pool.ts";
+import { isConnectionLost, isDatabaseAway, isPartitionMissing, isUnanswered } from "./pool.ts";
 
 /** Why the database accepts nothing, as far as the error shows. */
 export type AwayReason =
@@ -48,12 +48,9 @@ export function awayReason(error: unknown): AwayReason | undefined {
 export function isOutcomeUnknown(error: unknown): boolean {
   if (isUnanswered(error)) return true;
   if (!(error instanceof Error)) return false;
-  const { code = "", message } = error as Error & { code?: string };
-  return /^(ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code) || lostPattern.test(message);
+  const { code = "" } = error as Error & { code?: string };
+  return /^(ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code) || isConnectionLost(error);
 }
-
-/** The driver's messages; the second is that of a rollback after a commit whose answer never came. */
-const lostPattern = /^(Connection terminated(?! due to)|Client has encountered a connection error)/;
 
 /** Whether PostgreSQL's lock table is full. Everything else in its shared memory is allocated at its start. */
 export function isLockTableFull({ code, message }: { code?: string | undefined; message: string }): boolean {

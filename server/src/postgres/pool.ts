@@ -311,12 +311,24 @@ export function isDatabaseAway(error: unknown): boolean {
   return (
     /^(08|53|58|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
     /^E(CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
-    /Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Client has encountered|not queryable|closed the connection/i.test(
-      error.message,
-    ) ||
+    error.message === unanswered ||
+    isConnectionLost(error) ||
+    unusablePattern.test(error.message) ||
     lostNodePattern.test(error.message)
   );
 }
+
+/** Whether the driver says that a connection was lost on which a statement may have been sent. Its errors have no code. */
+export function isConnectionLost({ message }: Error): boolean {
+  return lostPattern.test(message);
+}
+
+/** The driver's messages; the second is that of a rollback after a commit whose answer never came. */
+const lostPattern = /^(Connection terminated(?! due to)|Client has encountered a connection error)/;
+
+/** The driver's and the pool's messages for a connection that could not be opened or used. */
+const unusablePattern =
+  /Connection terminated due to|timeout (exceeded when trying to connect|expired)|not queryable|closed the connection/i;
 
 /** Citus' messages for a lost node, the coordinator included; their code is that of internal errors. */
 const lostNodePattern =
