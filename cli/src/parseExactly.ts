@@ -2,7 +2,13 @@
 const exactJson = JSON as unknown as {
   parse: (text: string, revive: (key: string, value: unknown, at: { source: string }) => unknown) => unknown;
   rawJSON: (text: string) => unknown;
+  isRawJSON: (value: unknown) => boolean;
 };
+
+/** Whether a value is a number that {@link parseExactly} kept as it was written. */
+export function isRawJson(value: unknown): boolean {
+  return exactJson.isRawJSON(value);
+}
 
 /**
  * Parses JSON so that `JSON.stringify` writes each number as it was written, such as 12345678901234567890 in a payload.

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import type { Input } from "./command.ts";
 import { CommandError, exitCodes, UsageError } from "./exitCodes.ts";
+import { isRawJson, parseExactly } from "./parseExactly.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -32,9 +33,11 @@ export async function readGiven(stdin: Session["stdin"], file: string, what: str
 /** Reads and parses a JSON file. @throws {UsageError} when it is not JSON, or contains a number that JavaScript would change. */
 export async function readGivenJson(stdin: Session["stdin"], file: string, what: string): Promise<unknown> {
   const bytes = await readGiven(stdin, file, what);
+  let text: string;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    value = JSON.parse(text) as unknown;
   } catch (cause) {
     throw new UsageError(`${what} is not valid JSON: ${(cause as Error).message}`, { cause });
   }
@@ -44,7 +47,7 @@ export async function readGivenJson(stdin: Session["stdin"], file: string, what:
       `${what}${infinite} is a number beyond 1.79e308, which cannot be stored: give it as a string`,
     );
   }
-  const rounded = compared.includes(what) ? undefined : pathOfNumber(value, isImprecise);
+  const rounded = compared.includes(what) ? undefined : pathOfNumber(parseExactly(text), isRounded);
   if (rounded === undefined) return value;
   throw new UsageError(
     `${what}${rounded} is a whole number beyond ${Number.MAX_SAFE_INTEGER}, which would be rounded: give it as a string`,
@@ -55,8 +58,8 @@ export async function readGivenJson(stdin: Session["stdin"], file: string, what:
 const compared = ["the filter", "the sample", "the schema"];
 
 /** The path, such as `.a.0`, of the first number for which `isWanted` is true. */
-function pathOfNumber(value: unknown, isWanted: (value: number) => boolean, path = ""): string | undefined {
-  if (typeof value === "number") return isWanted(value) ? path : undefined;
+function pathOfNumber(value: unknown, isWanted: (value: unknown) => boolean, path = ""): string | undefined {
+  if (isWanted(value)) return path;
   if (typeof value !== "object" || value === null) return undefined;
   for (const [name, member] of Object.entries(value)) {
     const found = pathOfNumber(member, isWanted, `${path}.${name}`);
@@ -66,14 +69,23 @@ function pathOfNumber(value: unknown, isWanted: (value: number) => boolean, path
 }
 
 /** Whether a number has overflowed, such as 1e400; `JSON.stringify` would print null. */
-function isInfinite(value: number): boolean {
-  return !Number.isFinite(value);
+function isInfinite(value: unknown): boolean {
+  return typeof value === "number" && !Number.isFinite(value);
 }
 
-/** Whether parsing may have rounded a number: beyond 2^53, only numbers of up to 15 digits are certain to be exact. */
-function isImprecise(value: number): boolean {
-  const digits = value.toExponential().replace(/^-|e.*$|\./g, "");
-  return Math.abs(value) > Number.MAX_SAFE_INTEGER && digits.length > 15;
+/** Whether a value of {@link parseExactly} is a whole number that JavaScript would write with other digits. */
+function isRounded(value: unknown): boolean {
+  const { rawJSON: source } = Object(value) as { rawJSON?: string };
+  return (
+    isRawJson(value) &&
+    /^-?\d+$/.test(source!) &&
+    digitsOf(source!) !== digitsOf(Number(source).toExponential())
+  );
+}
+
+/** The digits of a number without trailing zeros. */
+function digitsOf(number: string): string {
+  return number.replace(/e.*$/, "").replaceAll(/[-.]|0+$/g, "");
 }
 
 /** Reads and parses a JSON object, like {@link readGivenJson}. @throws {UsageError} also when the value is not an object. */

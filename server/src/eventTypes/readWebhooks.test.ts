@@ -39,6 +39,22 @@ it("an event type whose schema and references are too large is refused, and the 
   ]);
 });
 
+it("a webhook whose example has a number that may have been rounded is refused, and limits in schemas are not", async () => {
+  const parse = (text: string): object => body(JSON.parse(text) as object);
+  const { types, refused } = await read({
+    exact: parse('{"maximum":9223372036854775807,"example":9007199254740991}'),
+    rounded: parse('{"example":{"ids":[1,10000000000000001]}}'),
+  });
+  expect(types.map(({ name }) => name)).toEqual(["exact"]);
+  expect(refused).toEqual([
+    {
+      name: "rounded",
+      reason:
+        "example.ids.1 is a whole number beyond 9007199254740991, which would be rounded: give it as a string",
+    },
+  ]);
+});
+
 it("different definitions of the same name get different names, and the schema's own definitions keep theirs", async () => {
   const schema = { $defs: { X: { title: "own" } }, allOf: [to("a/X"), to("b/X"), to("a/X")] };
   const { types } = await read({ w: body(schema) }, { a: { X: { title: "a" } }, b: { X: { title: "b" } } });

@@ -5,7 +5,7 @@ import { type Read, unreadable } from "../http/contract/errors.ts";
 import { DocumentProblem, ReadingBudget, resolveLocal, shownReference } from "./openApiDocument.ts";
 import { maxEventTypes } from "./schemas.ts";
 import type { Keywords } from "./subschemas.ts";
-import { isJsonObject } from "../http/contract/json.ts";
+import { isJsonObject, pathOfNumber, roundedFault } from "../http/contract/json.ts";
 
 /** The event types that an OpenAPI document describes, and the webhooks that could not be read as one. */
 export interface ReadWebhooks {
@@ -79,6 +79,9 @@ function eventTypeOf(reading: Reading, name: string, given: unknown): GivenEvent
     : null;
   const example = exampleOf(reading, body);
   reading.budget.forOne("example")(example);
+  // Any larger whole number may have been rounded by the parser, and an example is returned as it was given.
+  const rounded = pathOfNumber(example, (number) => Math.abs(number) > Number.MAX_SAFE_INTEGER);
+  if (rounded !== undefined) throw new DocumentProblem(roundedFault(`.example${rounded}`));
   return {
     name,
     description: text.find((one): one is string => typeof one === "string" && one !== "") ?? "",
