@@ -38,41 +38,57 @@ async function clone(template: string, options = ""): Promise<TestDatabase> {
     return { connection, url, drop: () => dropOnNodes(name) };
   }
   // Copying files takes a quarter of the CPU time of logging a thousand small relations.
-  await administer((client) =>
-    client.query(`create database ${name} template ${template} strategy file_copy ${options}`),
-  );
+  await administration().query(`create database ${name} template ${template} strategy file_copy ${options}`);
   return {
     connection,
     url,
-    drop: () =>
-      administer(async (client) => {
-        await client.query(`drop database if exists ${name} with (force)`);
-      }),
+    async drop() {
+      await administration().query(`drop database if exists ${name} with (force)`);
+    },
   };
 }
 
-/** The first worker creates the template under a lock. It is renamed last, so that other workers find it complete. */
-async function ensureTemplate(): Promise<string> {
-  const { prefix } = inject("postgres");
-  const template = cellCount === 1 ? `${prefix}_template` : `${prefix}_template_${cellCount}`;
-  await administer(async (client) => {
-    await client.query("select pg_advisory_lock($1)", [templateLockKey]);
-    const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [template]);
-    if (rowCount !== 0) return;
-    if (citusUrl !== undefined) return makeCitusTemplate(template);
-    const unfinished = `${template}_unfinished`;
-    await client.query(`drop database if exists ${unfinished} with (force)`);
-    await client.query(`create database ${unfinished} template template0 encoding 'UTF8'`);
-    const pool = createPool({ connection: connectionTo(unfinished), size: 1, onError: () => undefined });
-    try {
-      await migrate(pool, { cells: cellCount });
-      if (shownSchema !== undefined) await showAllCells(pool);
-    } finally {
-      await pool.end();
-    }
-    await client.query(`alter database ${unfinished} rename to ${template}`);
-  });
+let template: Promise<string> | undefined;
+
+/** The name of the run's template; it exists when the promise resolves. */
+function ensureTemplate(): Promise<string> {
+  if (template === undefined) {
+    template = makeTemplate();
+    template.catch(() => (template = undefined));
+  }
   return template;
+}
+
+/** The first worker creates the template under a lock. It is renamed last, so that other workers find it complete. */
+async function makeTemplate(): Promise<string> {
+  const { prefix } = inject("postgres");
+  const name = cellCount === 1 ? `${prefix}_template` : `${prefix}_template_${cellCount}`;
+  const client = await administration().connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [templateLockKey]);
+    await fillTemplate(client, name);
+  } finally {
+    // Closes the session, which ends the lock. Later statements need another session, once for all databases of the worker.
+    client.release(true);
+  }
+  return name;
+}
+
+async function fillTemplate(client: pg.PoolClient, template: string): Promise<void> {
+  const { rowCount } = await client.query("select 1 from pg_database where datname = $1", [template]);
+  if (rowCount !== 0) return;
+  if (citusUrl !== undefined) return makeCitusTemplate(template);
+  const unfinished = `${template}_unfinished`;
+  await client.query(`drop database if exists ${unfinished} with (force)`);
+  await client.query(`create database ${unfinished} template template0 encoding 'UTF8'`);
+  const pool = createPool({ connection: connectionTo(unfinished), size: 1, onError: () => undefined });
+  try {
+    await migrate(pool, { cells: cellCount });
+    if (shownSchema !== undefined) await showAllCells(pool);
+  } finally {
+    await pool.end();
+  }
+  await client.query(`alter database ${unfinished} rename to ${template}`);
 }
 
 /** A half-made template is not reused, because its name belongs to one run. */
@@ -103,15 +119,21 @@ export async function showAllCells(pool: pg.Pool): Promise<void> {
   await pool.query([`create schema ${shownSchema}`, ...views].join(";"));
 }
 
-async function administer<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const { connection } = inject("postgres");
-  const client = new pg.Client("url" in connection ? { connectionString: connection.url } : connection);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
+let administrator: pg.Pool | undefined;
+
+/**
+ * A session of the server's superuser, which a worker keeps for all its databases: to start and end three sessions for each
+ * database costs PostgreSQL as much as to clone and drop it.
+ */
+function administration(): pg.Pool {
+  if (administrator === undefined) {
+    const { connection } = inject("postgres");
+    const to = "url" in connection ? { connectionString: connection.url } : connection;
+    administrator = new pg.Pool({ ...to, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
+    // The pool replaces a session that ends.
+    administrator.on("error", () => undefined);
   }
+  return administrator;
 }
 
 function connectionTo(database: string): DatabaseConnection {
