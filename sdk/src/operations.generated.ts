@@ -1378,7 +1378,7 @@ export interface Operations {
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Refresh the agent card of an a2a target. The new card is checked completely before it replaces the last usable card. If the card moves the agent to an origin for which the credential was not given, the refresh is refused until a request with confirm_origin names this origin. */
   refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
-  /** Rotate the signing secret of a webhook target. Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. A second rotation before that ends the older previous secret. With a `secret` of your own the call is safe to repeat: if that secret is already the current secret, nothing changes. */
+  /** Rotate the signing secret of a webhook target. Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. A second rotation before that ends the older previous secret. With a `secret` of your own the call is safe to repeat: if that secret is already the current secret, only the end of the previous secret changes, if the request names one. */
   rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;
   /** Reveal the signing secret of a webhook target. Needs an admin's session, and the organization's `secrets_can_be_revealed`. The audit log records each reveal as `target.secret_revealed`, committed before the answer is sent. */
   revealSigningSecret(id: string, options?: CallOptions): Promise<RevealedSecrets>;

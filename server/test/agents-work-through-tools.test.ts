@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { provideConnection } from "../../cli/src/profile/provideConnection.ts";
 import { startAgent } from "./support/agent/startAgent.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
+import { bucketOf, newId } from "../src/postgres/ids.ts";
+import { storeEvents } from "./support/storedEvents.ts";
 import { sharedStartedNode } from "./support/sharedServices.ts";
 import { type Agent, connectAgent, toolNames, type Transport } from "./support/mcpClients.ts";
 import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
@@ -290,6 +292,24 @@ describe.each(["HTTP", "stdio"] as const)("replaying many items over %s", (way) 
     expect(await agent.use("get_item", { id })).toMatchObject({
       item: { source_event_id: dryRun.sample[0] },
     });
+  });
+});
+
+it("replaying more items than are counted says that the count is a lower bound", async () => {
+  const mailbox = await newMailbox();
+  const ids = Array.from({ length: 10_001 }, () => newId(bucketOf(mailbox), Date.now()));
+  await storeEvents(node.pool, { orgId: account.user.org_id, targetId: mailbox, ids }, { kind: 2 });
+  const use = (input: object) => agents.HTTP.use("replay_items", { target_id: mailbox, ...input });
+  expect(await use({})).toMatchObject({
+    count: 10_000,
+    count_is_exact: false,
+    next_step:
+      "Counting stopped early: at least 10000 items match. Call again with confirm_count: 10000 to replay all of them.",
+  });
+  expect(await use({ confirm_count: 9 })).toMatchObject({
+    is_started: false,
+    next_step:
+      "Not started: confirm_count is 9, but at least 10000 items match now. Call again with confirm_count: 10000 to replay all of them.",
   });
 });
 

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { describe, expect } from "vitest";
 import { forgetEntries } from "../src/audit/store.ts";
 import { createSecretWebhook, entries, entriesOfNobody, type Entry } from "./support/auditLog.ts";
@@ -130,9 +131,13 @@ describe("an entry", () => {
 
   it("is not written for a request that changes nothing", async ({ own: { account }, node }) => {
     const id = await createSecretWebhook(node, account);
-    const before = await entries(node, account);
     const key = account.api_key;
-    await node.call("DELETE", `/api/v1/targets/${id}/signing-secret/previous`, { key });
+    const rotation = { secret: `whsec_${randomBytes(32).toString("base64")}` };
+    const rotate = (body: object) =>
+      node.call("POST", `/api/v1/targets/${id}/signing-secret/rotate`, { key, body });
+    const { body: rotated } = await rotate({ ...rotation, previous_secret_ends_in_seconds: 3_600 });
+    const before = await entries(node, account);
+    expect((await rotate(rotation)).body).toEqual(rotated);
     await node.call("PATCH", `/api/v1/targets/${id}`, { key, body: { name: "w", enabled: true } });
     await node.call("PATCH", "/api/v1/orgs", { key, body: { name: account.user.name } });
     await node.call("PATCH", `/api/v1/members/${account.user.id}`, {

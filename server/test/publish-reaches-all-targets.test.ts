@@ -7,7 +7,7 @@ import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { organizationOf } from "./support/organization.ts";
 import { placesOfText } from "./support/placesOfText.ts";
-import { waitingRows } from "./support/storedItems.ts";
+import { storeMailboxTargets, waitingRows } from "./support/storedItems.ts";
 
 /*
  * One call creates an item for every target of a customer: all of them or none, billed per item, with the payload
@@ -15,6 +15,17 @@ import { waitingRows } from "./support/storedItems.ts";
  */
 
 describe("a publication", () => {
+  it("to more than 1,000 targets is refused with its error code, and accepts nothing", async ({
+    own,
+    node,
+  }) => {
+    await storeMailboxTargets(node.pool, own.account.user.org_id, 1_001);
+    const { status, headers } = await own.call("POST", "/p", { a: 1 });
+    expect([status, headers["x-error-code"]]).toEqual([409, "too_many_targets"]);
+    expect((await own.call("GET", "/api/v1/publications")).body.publications).toEqual([]);
+    expect(await acceptedEvents(node, own.account)).toBe(0);
+  });
+
   it("reaches each target of the customer whose types match, signed, with the same bytes, and no other target", async ({
     own,
     node,

@@ -90,3 +90,20 @@ it("an API key that an organization may not create is refused with an error code
   });
   expect([answer.status, answer.headers["x-error-code"]]).toEqual([402, "workspace_suspended"]);
 });
+
+it("the error code of an acknowledgement says whether the claim is lost or the message has ended", async ({
+  own: { account },
+  service,
+  makeMailbox,
+}) => {
+  const key = account.api_key;
+  const targetId = await makeMailbox(account);
+  const { id } = (await service.call("POST", `/t/${targetId}`, { key, body: {} })).body;
+  const message = `/api/v1/mailbox-messages/${id}`;
+  await service.call("POST", `${message}/claim`, { key });
+  const { status, headers } = await service.call("POST", `${message}/ack`, {
+    key,
+    body: { claim_token: "0".repeat(32) },
+  });
+  expect([status, headers["x-error-code"]]).toEqual([409, "claim_lost"]);
+});

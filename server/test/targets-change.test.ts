@@ -1,6 +1,9 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished, vi } from "vitest";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
-import { type Answer } from "./support/testNode.ts";
+import { type Answer, refusal } from "./support/testNode.ts";
+import { countLockWaits, holdRows, holdTable } from "./support/heldLocks.ts";
+import { until } from "./support/until.ts";
+import { untilWaiting } from "./support/untilWaiting.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { makeOlder } from "./support/passedTime.ts";
 import { storeWaiting } from "./support/storedEvents.ts";
@@ -164,4 +167,59 @@ describe("enabling a target again", () => {
     await storeWaiting(id, 4, 0, -1_000);
     expect((await patch(id, { enabled: true })).body.held_items).toBe(7);
   });
+
+  it("is refused with 503 when more items wait than one request discards, and continues with the next", async ({
+    node,
+    targetOf,
+    patch,
+    read,
+    storeWaiting,
+  }) => {
+    const id = await targetOf("webhook");
+    await patch(id, { enabled: false });
+    await storeWaiting(id, 2_001, 0, -1_000);
+    const letGo = await holdTable(node.pool, "settlements");
+    const discarding = patch(id, { enabled: true, discard_held: true });
+    await untilWaiting(node.pool, "cancel_deliveries");
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + 20_001);
+    onTestFinished(() => clock.mockRestore());
+    await letGo();
+    const { status, headers, body } = await discarding;
+    clock.mockRestore();
+    expect([status, headers["x-error-code"], headers["retry-after"]]).toEqual([
+      503,
+      "discard_unfinished",
+      "1",
+    ]);
+    expect(body.error).toMatch(
+      /^2000 items were discarded, more are waiting, and the target is still disabled/,
+    );
+    expect(await read(id)).toMatchObject({ enabled: false });
+    expect(await patch(id, { enabled: true, discard_held: true })).toMatchObject({
+      status: 200,
+      body: { enabled: true, held_items: 1 },
+    });
+  });
+});
+
+it("a burst is refused if another request has removed the rate while it waited", async ({
+  node,
+  targetOf,
+  patch,
+  read,
+}) => {
+  const id = await targetOf("webhook");
+  await patch(id, { rate_limit_per_second: 10 });
+  const letGo = await holdRows(node.pool, "targets", { id });
+  onTestFinished(letGo);
+  const before = await countLockWaits(node.pool);
+  const removal = patch(id, { rate_limit_per_second: null });
+  await until(async () => (await countLockWaits(node.pool)) > before);
+  const burst = patch(id, { rate_limit_burst: 5 });
+  await until(async () => (await countLockWaits(node.pool)) > before + 1);
+  await letGo();
+  expect(await removal).toMatchObject({ status: 200 });
+  expect(await burst).toMatchObject(refusal(400, "rate_limit_burst needs rate_limit_per_second"));
+  expect(await read(id)).toMatchObject({ rate_limit_per_second: null, rate_limit_burst: null });
 });

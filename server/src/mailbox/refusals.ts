@@ -19,6 +19,7 @@ export function changeRefusal(result: ChangeResult): ApiError | undefined {
       return new ApiError(
         409,
         "the claim is not active: it never existed, has lapsed, or was replaced by a later claim",
+        "claim_lost",
       );
     case "expired":
       return new ApiError(409, "the message has expired", "message_ended");

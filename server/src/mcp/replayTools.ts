@@ -22,7 +22,7 @@ const replayItem = defineTool(
 
 const DryRun = Type.Object({
   count: Type.Integer(),
-  count_is_exact: Type.Boolean(),
+  count_is_exact: Type.Boolean({ description: "false: `count` is a lower bound, and more items may match" }),
   sample: Type.Array(Type.String(), { description: "Ids of some of the matching items" }),
 });
 
@@ -62,7 +62,7 @@ const replayItems = defineTool(
     const which = { filter, include_replayed };
     const dryRun = await replay<Static<typeof DryRun>>(context, path, { ...which, dry_run: true });
     if (confirm_count !== dryRun.count || dryRun.count === 0) {
-      const next_step = nextStep(dryRun.count, confirm_count);
+      const next_step = nextStep(dryRun, confirm_count);
       return { is_started: false, ...dryRun, replay_id: null, next_step };
     }
     const { id } = await replay<{ id: string }>(context, path, { ...which, rate_per_second, webhook_id });
@@ -75,10 +75,21 @@ function replay<Body>(context: ToolContext, path: string, body: unknown): Promis
   return call(context, { method: "POST", path, body, isRepeatable: false });
 }
 
-function nextStep(count: number, confirmed: number | undefined): string {
-  if (count === 0) return "No items match, so there is nothing to replay.";
-  if (confirmed === undefined) return `Call again with confirm_count: ${count} to replay the items.`;
-  return `Not started: confirm_count is ${confirmed}, but ${count} items match now. Call again with confirm_count: ${count} to replay them.`;
+function nextStep(
+  { count, count_is_exact: isExact }: Static<typeof DryRun>,
+  confirmed: number | undefined,
+): string {
+  if (count === 0) {
+    return isExact
+      ? "No items match, so there is nothing to replay."
+      : "Counting stopped before it found a matching item: use a narrower filter.";
+  }
+  const again = `Call again with confirm_count: ${count} to replay`;
+  const counted = `${isExact ? "" : "at least "}${count} items match`;
+  if (confirmed !== undefined) {
+    return `Not started: confirm_count is ${confirmed}, but ${counted} now. ${again} ${isExact ? "them" : "all of them"}.`;
+  }
+  return isExact ? `${again} the items.` : `Counting stopped early: ${counted}. ${again} all of them.`;
 }
 
 /** Tools that replay items. Receivers get a second delivery, which cannot be undone. */

@@ -7,12 +7,16 @@ import { gone, type Refused } from "./record/refusal.ts";
 import { deleteTargetRow, type StoredTarget } from "./record/store.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
 
+type RemovalDeps = Pick<TargetDeps, "queries" | "changes" | "nowMs"> & {
+  log: Pick<TargetDeps["log"], "warn">;
+};
+
 /**
  * Deletes a target. From then on, all items that wait for it read as CANCELED, because the target is gone. Their rows are
  * canceled here, up to a bound; the claim cancels further deliveries, and further messages stay until they expire.
  */
 export async function deleteTarget(
-  deps: Pick<TargetDeps, "queries" | "changes" | "nowMs">,
+  deps: RemovalDeps,
   origin: Origin,
   id: string,
 ): Promise<{ ok: true } | Refused> {
@@ -46,11 +50,11 @@ export async function removeTargetIn(
 }
 
 /**
- * Cancels, up to a bound, the items that still wait for a target whose removal is committed. An error is not reported, because
+ * Cancels, up to a bound, the items that still wait for a target whose removal is committed. An error is only logged, because
  * the deletion succeeded: the claim cancels the remaining deliveries, and the remaining messages expire.
  */
 export async function afterRemoval(
-  deps: Pick<TargetDeps, "queries" | "changes">,
+  deps: Omit<RemovalDeps, "nowMs">,
   orgId: string,
   { id, kind }: StoredTarget,
 ): Promise<void> {
@@ -58,5 +62,10 @@ export async function afterRemoval(
   const canceling = holdsItems(kind)
     ? cancelDeliveries(deps.queries, id)
     : cancelMessages(deps.queries, orgId, id);
-  await canceling.catch(() => undefined);
+  await canceling.catch((error: unknown) =>
+    deps.log.warn(
+      { err: error, target_id: id },
+      "items of a deleted target could not be canceled; they read as CANCELED, and their rows are removed later",
+    ),
+  );
 }

@@ -35,7 +35,7 @@ const rotateRoute = route("rotateSigningSecret", "POST /api/v1/targets/:id/signi
   audit: "target.secret_rotated",
   summary: "Rotate the signing secret of a webhook target",
   description:
-    "Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. A second rotation before that ends the older previous secret. With a `secret` of your own the call is safe to repeat: if that secret is already the current secret, nothing changes.",
+    "Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. A second rotation before that ends the older previous secret. With a `secret` of your own the call is safe to repeat: if that secret is already the current secret, only the end of the previous secret changes, if the request names one.",
   body: RotationBody,
   response: { 200: Target },
   async handle(call, deps) {

@@ -3,7 +3,7 @@ import type { Origin } from "../audit/origin.ts";
 import type { TargetRow } from "../postgres/tables.ts";
 import { checkedColumns } from "./createTarget.ts";
 import { type AnyKind, fieldsOf, holdsItems, type KindDeps, kindNamed } from "./kinds.ts";
-import { nameFields } from "./record/fields.ts";
+import { nameFields, rateColumns } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";
 import { changeTarget, refusalOfChange, type StoredTarget, type TargetChange } from "./record/store.ts";
@@ -40,7 +40,11 @@ export async function updateTarget(
     id: present.id,
     action: "target.updated",
     columns,
-    decide: changed.decide,
+    async decide(transaction, locked) {
+      // Another request may have removed the rate meanwhile.
+      const rate = rateColumns(input, locked.rate_limit_per_second);
+      return rate.ok ? ((await changed.decide?.(transaction, locked)) ?? { ok: true }) : rate;
+    },
   };
   const isEnabledAgain = input.enabled === true && !present.enabled && holdsItems(present.kind);
   if (!isEnabledAgain) {

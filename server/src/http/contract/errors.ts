@@ -33,6 +33,7 @@ export const errorCodes = {
   idempotency_conflict: "the Idempotency-Key was used with another body",
   mailbox_disabled: "the mailbox is disabled",
   message_unclaimed: "nobody has claimed the message",
+  claim_lost: "the claim of the message has lapsed, was released, or was replaced by a later claim",
   message_behind: "an earlier message with the same ordering key has not ended",
   message_ended: "the message is acknowledged, dead, canceled or expired",
   payload_gone: "the item exists, but its payload is no longer stored",

@@ -98,7 +98,7 @@ export type RefreshOutcome =
 /** The parts of the process that targets of every kind need. */
 export interface TargetDeps extends Pick<
   Parts,
-  "queries" | "reads" | "box" | "networks" | "changes" | "nowMs" | "randomBytes" | "onDue"
+  "queries" | "log" | "reads" | "box" | "networks" | "changes" | "nowMs" | "randomBytes" | "onDue"
 > {
   config: Pick<Config, "allowHttpTargets" | "maxBodyBytes">;
 }

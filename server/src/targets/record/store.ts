@@ -158,6 +158,8 @@ export interface TargetChange {
 
 export interface Decision {
   ok: true;
+  /** Nothing is to be changed, and nothing is written. */
+  isUnchanged?: boolean;
   columns?: Updateable<TargetRow>;
   beside?: Beside;
   /** Writes the target's rows in other tables. */
@@ -186,6 +188,7 @@ export async function changeTargetIn(
   const decided = await lockAndDecide(transaction, { origin, id, columns, decide });
   if (!decided.ok) return decided;
   const { present, decision } = decided;
+  if (decision.isUnchanged === true) return { ok: true, target: present };
   if (columns.enabled === true && present.disabled_reason !== null) {
     // Subscribers who were told that the service disabled the target are told that it is enabled, in the same transaction.
     await sql`select note_operational_event('target.recovered', ${origin.orgId}, ${id}, null, 'it was enabled')`.execute(

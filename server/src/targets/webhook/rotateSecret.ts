@@ -31,7 +31,8 @@ export function chooseSecret(
 /**
  * Gives a webhook target a new signing secret: random, or given by the caller. The present secret becomes the previous one, and
  * still signs until it is deleted or its time ends. An older previous secret ends now, because receivers verify with at most two
- * secrets. If the caller gives the present secret, as in a repeated request, no secret changes.
+ * secrets. If the caller gives the present secret, as in a repeated request, no secret changes: only the end of the previous one
+ * does, if the request names an end.
  */
 export async function rotateSecret(
   deps: TargetDeps,
@@ -50,8 +51,15 @@ export async function rotateSecret(
     columns: {},
     async decide(transaction, present) {
       if (known !== undefined && (await isPresentSecret(deps, transaction, id, known))) {
-        const isEnding = present.has_previous_secret && previousUntil !== null;
-        return { ok: true, columns: isEnding ? { previous_secret_until: previousUntil } : {} };
+        if (!present.has_previous_secret || previousUntil === null) return { ok: true, isUnchanged: true };
+        return {
+          ok: true,
+          columns: { previous_secret_until: previousUntil },
+          beside: {
+            before: { previous_signing_secret_until: present.previous_secret_until },
+            after: { previous_signing_secret_until: previousUntil },
+          },
+        };
       }
       return {
         ok: true,
