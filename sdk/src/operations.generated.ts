@@ -315,6 +315,8 @@ export interface EventSummary {
   duration_ms?: number | null;
   /** The latest replay of this event or of one of its replays; null if there is none */
   replayed_by?: LatestReplay | null;
+  /** The agent's work on the item; null before the agent has accepted it, and for targets of other kinds */
+  handoff?: HandoffSummary | null;
 }
 
 export interface EventType {
@@ -398,6 +400,21 @@ export interface Handoff {
   possible_duplicate: boolean;
   /** Unix seconds */
   accepted_at: number;
+  /** Unix seconds */
+  updated_at: number;
+}
+
+export interface HandoffSummary {
+  /** Null when the agent answered with a message instead of a task */
+  task_id: string | null;
+  /** The task's state that the agent last reported, such as WORKING or INPUT_REQUIRED */
+  state: string | null;
+  /** The text of the agent's message: its status message, or its answer */
+  status_message: string | null;
+  /** COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task can no longer be followed; null before its end */
+  outcome: string | null;
+  /** The message was sent again although it was unknown whether the first one had created a task */
+  possible_duplicate: boolean;
   /** Unix seconds */
   updated_at: number;
 }
@@ -819,6 +836,8 @@ export interface PublicationItem {
   duration_ms?: number | null;
   /** The latest replay of this event or of one of its replays; null if there is none */
   replayed_by?: LatestReplay | null;
+  /** The agent's work on the item; null before the agent has accepted it, and for targets of other kinds */
+  handoff?: HandoffSummary | null;
   /** The latest replay of this item; null if it was not replayed */
   latest_replay: {
     id: string;
@@ -1518,7 +1537,7 @@ export interface Operations {
     reason: string;
   }, options?: CallOptions): Promise<Message>;
   /** List events, newest or oldest first. Returns one page, without a total count. An id that is not a target of the organization matches no events. */
-  listEvents(options?: CallOptions & { limit?: number; /** Number of events to skip. A large number is slow; prefer the cursors `before` and `after` */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the event with this id */ before?: string; /** Only events newer than the event with this id: the next page in the order oldest first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** Only events of targets of this customer */ customer_uid?: string; /** The states from UNREAD on are those of mailbox messages */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of this type */ event_type?: string; correlation_id?: string; /** Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many events created */ replay_id?: string; /** Additional fields of each event, separated by commas: attempts, last_status_code, next_attempt_at, duration_ms, replayed_by */ fields?: string }): Promise<{
+  listEvents(options?: CallOptions & { limit?: number; /** Number of events to skip. A large number is slow; prefer the cursors `before` and `after` */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the event with this id */ before?: string; /** Only events newer than the event with this id: the next page in the order oldest first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** Only events of targets of this customer */ customer_uid?: string; /** The states from UNREAD on are those of mailbox messages */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of this type */ event_type?: string; correlation_id?: string; /** Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many events created */ replay_id?: string; /** Additional fields of each event, separated by commas: attempts, last_status_code, next_attempt_at, duration_ms, replayed_by, handoff */ fields?: string }): Promise<{
     events: EventSummary[];
   }>;
   /** Read an event and its delivery attempts. */

@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { startAgent } from "./support/agent/startAgent.ts";
-import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
-import { acceptedEvents, sendItem } from "./support/items.ts";
+import { createAgentTarget, type HandoffView, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
+import { acceptedEvents, createMailboxTarget, sendItem } from "./support/items.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
 
 const it = sharedServiceTest()
@@ -20,6 +20,33 @@ const it = sharedServiceTest()
     const message = (await agent.messages()).find(({ body }) => body?.message?.messageId === id);
     return { id, ...seen, message: message! };
   });
+
+it("a list has the handoffs that agents have accepted, if the caller asks for them", async ({
+  service,
+  account,
+  targetId,
+  run,
+}) => {
+  const { id, handoff } = await run("complete Booked");
+  const mailbox = await createMailboxTarget(service, account);
+  const message = await sendItem(service, account, mailbox);
+  const list = async (query: string) =>
+    (await service.call("GET", `/api/v1/events?${query}`, { key: account.api_key })).body.events;
+  const { task_id, state, status_message, outcome, possible_duplicate, updated_at } =
+    handoff as HandoffView & {
+      updated_at: number;
+    };
+  expect((await list(`target_id=${targetId}&fields=handoff`))[0]).toMatchObject({
+    id,
+    handoff: { task_id, state, status_message, outcome, possible_duplicate, updated_at },
+  });
+  expect(outcome).toBe("COMPLETED");
+  expect((await list(`target_id=${mailbox}&fields=handoff`))[0]).toMatchObject({
+    id: message,
+    handoff: null,
+  });
+  expect((await list(`target_id=${targetId}`))[0]).not.toHaveProperty("handoff");
+});
 
 describe("an item becomes a message", () => {
   it("as data, byte for byte, with its description as metadata", async ({

@@ -12,6 +12,7 @@ export type TargetChanges = Schemas["TargetChanges"];
 export type ItemEvent = Schemas["Event"];
 export type Attempt = Schemas["DeliveryAttempt"];
 export type Handoff = Schemas["Handoff"];
+export type HandoffSummary = Schemas["HandoffSummary"];
 export type Role = Schemas["Member"]["role"];
 export type Member = Schemas["Member"];
 export type Invitation = Schemas["Invitation"];

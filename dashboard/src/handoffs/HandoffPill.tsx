@@ -1,5 +1,5 @@
 import { Check, CircleHelp, Clock, type LucideIcon, MessageCircle, Minus, X } from "lucide-react";
-import type { Handoff, Status } from "../api/shapes.ts";
+import type { HandoffSummary, Status } from "../api/shapes.ts";
 import { Pill, StatusPill } from "../items/StatusPill.tsx";
 import { stateName } from "./handoffWords.ts";
 
@@ -9,7 +9,7 @@ type Look = readonly [icon: LucideIcon, classes: string];
  * The status of an agent's item. After the handover it is the state of the agent's task, because DELIVERED says nothing about
  * the agent's progress.
  */
-export function HandoffPill({ status, handoff }: { status: Status; handoff: Handoff | null }) {
+export function HandoffPill({ status, handoff }: { status: Status; handoff: HandoffSummary | null }) {
   if (handoff === null || status !== "DELIVERED") return <StatusPill status={status} />;
   const [icon, look] = lookOf(handoff);
   return (
@@ -33,6 +33,6 @@ const looks: Partial<Record<string, Look>> = {
   AUTH_REQUIRED: asks,
 };
 
-function lookOf({ outcome, state }: Handoff): Look {
+function lookOf({ outcome, state }: HandoffSummary): Look {
   return looks[outcome ?? state ?? ""] ?? [Clock, "text-waiting bg-waiting-bg"];
 }

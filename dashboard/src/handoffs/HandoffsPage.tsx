@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
 import { targetName, targetsQuery } from "../api/queries.ts";
+import type { EventSummary } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { FilterField } from "../controls/Field.tsx";
 import { ItemDrawer } from "../items/ItemDrawer.tsx";
@@ -12,18 +13,18 @@ import { Loaded } from "../states/Loaded.tsx";
 import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { Ago } from "../time/Moment.tsx";
 import { HandoffPill } from "./HandoffPill.tsx";
-import { type HandedOver, handoffsQuery } from "./handoffsQuery.ts";
+import { handoffsQuery } from "./handoffsQuery.ts";
 import { handoffStates, isWaitingForInput } from "./handoffWords.ts";
 
 /** Handoffs. Handoffs that wait for an answer come first. */
 export function HandoffsPage() {
   const [search, change] = useUrlState();
-  const query = useQuery({ ...handoffsQuery(search["state"]), refetchInterval: useRefreshMs(5000, 10_000) });
-  const { rows, hold } = useSteadyRows(
-    search["state"] ?? "",
-    sorted(query.data ?? []),
-    ({ event }) => event.id,
-  );
+  const refreshMs = useRefreshMs(5000, 10_000);
+  const query = useQuery({
+    ...handoffsQuery(search["state"]),
+    refetchInterval: ({ state }) => refreshMs !== false && refreshMs * (state.data?.pages.length || 1),
+  });
+  const { rows, hold } = useSteadyRows(search["state"] ?? "", sorted(query.data ?? []), ({ id }) => id);
   return (
     <div className="grid gap-4">
       <div className="flex flex-wrap items-start justify-between gap-2">
@@ -46,7 +47,7 @@ export function HandoffsPage() {
             ) : (
               <ul {...hold}>
                 {rows.map((row) => (
-                  <Row key={row.event.id} row={row} onOpen={(id) => change({ open: id }, "push")} />
+                  <Row key={row.id} row={row} onOpen={(id) => change({ open: id }, "push")} />
                 ))}
               </ul>
             )}
@@ -60,7 +61,7 @@ export function HandoffsPage() {
       )}
       <ItemDrawer
         id={search["open"]}
-        ids={rows.map(({ event }) => event.id)}
+        ids={rows.map(({ id }) => id)}
         onOpen={(id) => change({ open: id }, "push")}
       />
     </div>
@@ -85,12 +86,17 @@ function NoHandoffs({ state, onClear }: { state: string | undefined; onClear: ()
   );
 }
 
-function sorted(rows: readonly HandedOver[]): HandedOver[] {
-  const waits = ({ handoff }: HandedOver): number => (handoff !== null && isWaitingForInput(handoff) ? 0 : 1);
+function sorted(rows: readonly EventSummary[]): EventSummary[] {
+  const waits = ({ handoff }: EventSummary): number => (handoff && isWaitingForInput(handoff) ? 0 : 1);
   return rows.toSorted((one, other) => waits(one) - waits(other));
 }
 
-function Row({ row: { event, handoff }, onOpen }: { row: HandedOver; onOpen: (id: string) => void }) {
+interface RowProps {
+  row: EventSummary;
+  onOpen: (id: string) => void;
+}
+
+function Row({ row: { handoff = null, ...event }, onOpen }: RowProps) {
   const targets = useQuery(targetsQuery);
   const isWaiting = handoff !== null && isWaitingForInput(handoff);
   return (

@@ -1,7 +1,7 @@
-import type { Handoff } from "../api/shapes.ts";
+import type { HandoffSummary } from "../api/shapes.ts";
 
 /** The name of a handoff's state. */
-export function stateName({ state, outcome, task_id: taskId }: Handoff): string {
+export function stateName({ state, outcome, task_id: taskId }: HandoffSummary): string {
   if (outcome !== null) return outcomeNames[outcome] ?? outcome;
   if (state === null) return taskId === null ? "Waiting for the agent" : "Handed over";
   return stateNames[state] ?? state.replaceAll("_", " ").toLowerCase();
@@ -28,7 +28,7 @@ export const handoffStates: readonly (readonly [state: string, name: string])[] 
   ...Object.entries(outcomeNames),
 ];
 
-export function isWaitingForInput({ state, outcome }: Handoff): boolean {
+export function isWaitingForInput({ state, outcome }: HandoffSummary): boolean {
   return outcome === null && (state === "INPUT_REQUIRED" || state === "AUTH_REQUIRED");
 }
 

@@ -1,14 +1,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
 import { targetsQuery } from "../api/queries.ts";
-import type { Handoff, ItemEvent, Target } from "../api/shapes.ts";
-import { listItems } from "../items/listItems.ts";
-
-/** An agent's item with its handoff; null before the handover. */
-export interface HandedOver {
-  event: ItemEvent;
-  handoff: Handoff | null;
-}
+import type { EventSummary } from "../api/shapes.ts";
 
 const mostPerAgent = 25;
 const mostInState = 50;
@@ -18,36 +11,30 @@ const mostInState = 50;
  */
 const targetsStaleMs = 10_000;
 
-/** The latest handoffs of all agents, newest first; with `state`, only handoffs in that state. */
+/**
+ * The latest items of all agents with their handoffs, newest first; with `state`, only handoffs in that state. The data has a
+ * page for each request, so that lists of many agents are read again less often.
+ */
 export function handoffsQuery(state?: string) {
   return queryOptions({
     queryKey: ["handoffs", "list", state ?? ""],
-    queryFn: async ({ client: queries, signal }): Promise<HandedOver[]> => {
-      const ids =
-        state === undefined
-          ? await latestOfAgents(await queries.query({ ...targetsQuery, staleTime: targetsStaleMs }), signal)
-          : await latestInState(state, signal);
-      const read = await Promise.all(ids.map((id) => readHandedOver(id, signal)));
-      return read.toSorted((one, other) => (one.event.id < other.event.id ? 1 : -1));
+    queryFn: async ({ client: queries, signal }): Promise<{ pages: EventSummary[][] }> => {
+      const list = async (query: ListQuery): Promise<EventSummary[]> => {
+        const params = { query: { ...query, fields: "handoff" } };
+        return (await answer(client.GET("/api/v1/events", { params, signal }))).events;
+      };
+      if (state !== undefined) return { pages: [await list({ handoff_state: state, limit: mostInState })] };
+      const targets = await queries.query({ ...targetsQuery, staleTime: targetsStaleMs });
+      const agents = targets.filter(({ kind }) => kind === "a2a");
+      const pages = await Promise.all(agents.map(({ id }) => list({ target_id: id, limit: mostPerAgent })));
+      return { pages };
     },
+    select: ({ pages }) => pages.flat().toSorted((one, other) => (one.id < other.id ? 1 : -1)),
   });
 }
 
-async function latestOfAgents(targets: readonly Target[], signal: AbortSignal): Promise<string[]> {
-  const agents = targets.filter(({ kind }) => kind === "a2a");
-  const lists = await Promise.all(
-    agents.map(({ id }) => listItems({ target: id }, { limit: mostPerAgent, signal })),
-  );
-  return lists.flat().map(({ id }) => id);
-}
-
-async function latestInState(state: string, signal: AbortSignal): Promise<string[]> {
-  const query = { handoff_state: state, limit: mostInState };
-  const { events } = await answer(client.GET("/api/v1/events", { params: { query }, signal }));
-  return events.map(({ id }) => id);
-}
-
-async function readHandedOver(id: string, signal: AbortSignal): Promise<HandedOver> {
-  const read = await answer(client.GET("/api/v1/events/{id}", { params: { path: { id } }, signal }));
-  return { event: read.event, handoff: read.handoff ?? null };
+interface ListQuery {
+  handoff_state?: string;
+  target_id?: string;
+  limit: number;
 }

@@ -85,7 +85,7 @@ function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Un
     ...targets.flatMap((target) => disabledMatter(target)),
     ...targets.flatMap((target) => failingMatter(target)),
     ...targets.flatMap((target) => deadMatter(target, healths.get(target.id))),
-    ...(waiting.data ?? []).map(({ event }) => waitingMatter(event.id, nameOf.get(event.endpoint_id))),
+    ...(waiting.data ?? []).map((item) => waitingMatter(item.id, nameOf.get(item.endpoint_id))),
   ];
   return { matters, unread: bothUnread(unread, unreadOf(hasAgents ? [waiting] : [])) };
 }

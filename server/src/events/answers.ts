@@ -10,11 +10,12 @@ import type { StoredAttempt, StoredEvent } from "./store.ts";
 /** An event of a list, with the optional fields that the request named. */
 export function listedAnswer(
   event: StoredEvent,
-  page: Pick<EventPage, "progress" | "replays">,
+  page: Pick<EventPage, "progress" | "replays" | "handoffs">,
   fields: ReadonlySet<OptionalField>,
 ): Static<typeof EventSummary> {
   const answer: Static<typeof EventSummary> = summaryAnswer(event);
   if (fields.has("replayed_by")) answer.replayed_by = latestAnswer(page.replays.get(event.id));
+  if (fields.has("handoff")) answer.handoff = page.handoffs.get(event.id) ?? null;
   const progress = page.progress.get(event.id);
   if (progress === undefined) return answer;
   if (fields.has("attempts")) answer.attempts = progress.attempts;

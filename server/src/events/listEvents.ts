@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { isHandoff, isPulled, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { EventFilter } from "./eventFilter.ts";
+import { type HandoffSummary, readHandoffs } from "../handoff/record/handoffAnswer.ts";
 import { findIds, type Run } from "./findIds.ts";
 import { type Progress, readProgress } from "./progress.ts";
 import { latestReplays } from "./replaysOf.ts";
@@ -16,12 +17,15 @@ export interface EventPage {
   progress: ReadonlyMap<string, Progress>;
   /** The latest replay of each replayed event, by event id; empty unless the caller asked for it. */
   replays: ReadonlyMap<string, StoredEvent>;
+  /** By event id; empty unless the caller asked for it. */
+  handoffs: ReadonlyMap<string, HandoffSummary>;
 }
 
 /** Further parts of a page to read, and the signal that ends the search. */
 interface ListOptions {
   progress?: boolean;
   replays?: boolean;
+  handoffs?: boolean;
   signal?: AbortSignal;
   searchMs?: number;
 }
@@ -39,7 +43,7 @@ export const searchRests = { undisturbedMs: 20, maxRestMs: 200 };
 export async function listEvents(
   queries: Queries,
   filter: EventFilter,
-  { progress = false, replays = false, signal, searchMs = maxSearchMs }: ListOptions = {},
+  { progress = false, replays = false, handoffs = false, signal, searchMs = maxSearchMs }: ListOptions = {},
 ): Promise<EventPage> {
   const endsAtMs = performance.now() + searchMs;
   const inSteps = restBetween(searchRests);
@@ -57,6 +61,7 @@ export async function listEvents(
       events,
       progress: progress ? await readProgress(snapshot, events) : new Map(),
       replays: replays ? await latestReplays(snapshot, filter, ids) : new Map(),
+      handoffs: handoffs ? await readHandoffs(snapshot, filter.orgId, events) : new Map(),
     };
   });
 }

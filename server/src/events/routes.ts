@@ -77,7 +77,8 @@ const listRoute = route("listEvents", "GET /api/v1/events", {
     if (filter === undefined) return { events: [] };
     const wants = {
       replays: fields.has("replayed_by"),
-      progress: fields.difference(new Set(["replayed_by"])).size > 0,
+      handoffs: fields.has("handoff"),
+      progress: fields.difference(new Set(["replayed_by", "handoff"])).size > 0,
     };
     const turn = turnOf(filter);
     const page = await (turn === undefined

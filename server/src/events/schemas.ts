@@ -14,6 +14,7 @@ import {
 import { textOf } from "../http/contract/textForms.ts";
 import { eventStatuses } from "../items/eventStatuses.ts";
 import { targetKinds } from "../postgres/kinds.ts";
+import { HandoffSummary } from "../handoff/record/handoffAnswer.ts";
 import { Uid } from "../targets/record/names.ts";
 
 const Status = oneOf(eventStatuses, "The states from UNREAD on are those of mailbox messages");
@@ -34,6 +35,10 @@ const optionalFields = {
   ),
   duration_ms: nullableInteger("Duration of the last attempt; null before the first attempt"),
   replayed_by: replayedBy,
+  handoff: nullable(
+    HandoffSummary,
+    "The agent's work on the item; null before the agent has accepted it, and for targets of other kinds",
+  ),
 };
 
 export type OptionalField = keyof typeof optionalFields;

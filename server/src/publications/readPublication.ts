@@ -7,6 +7,7 @@ import { inSnapshot } from "../events/listEvents.ts";
 import { readProgress } from "../events/progress.ts";
 import { optionalFieldNames } from "../events/schemas.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
+import { readHandoffs } from "../handoff/record/handoffAnswer.ts";
 import { latestReplays } from "../events/replaysOf.ts";
 import { type PageRange, readFirstDays } from "../postgres/firstDays.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
@@ -95,9 +96,10 @@ export async function readPublication(
     const progress = await readProgress(snapshot, events);
     const ids = events.map((event) => event.id);
     const replays = await latestReplays(snapshot, scope, ids);
+    const handoffs = await readHandoffs(snapshot, scope.orgId, events);
     const items = events.map((event) => {
       const copy = replays.get(event.id);
-      return Object.assign(listedAnswer(event, { progress, replays }, fields), {
+      return Object.assign(listedAnswer(event, { progress, replays, handoffs }, fields), {
         latest_replay: copy === undefined ? null : { id: copy.id, status: copy.status },
       });
     });

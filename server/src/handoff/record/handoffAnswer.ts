@@ -1,9 +1,10 @@
+import { sql } from "kysely";
 import { type Static, Type } from "typebox";
 import { bucketOf } from "../../postgres/ids.ts";
 import type { HandoffRow, Queries } from "../../postgres/tables.ts";
 import { described, NullableString, nullableString, Timestamp } from "../../http/contract/schemas.ts";
 import type pg from "pg";
-import type { TargetKind } from "../../postgres/kinds.ts";
+import { isHandoff, type KindNumber, type TargetKind } from "../../postgres/kinds.ts";
 import type { HandoffRecord } from "./handoffStore.ts";
 import type { Outcome, TaskView } from "../agent/readTask.ts";
 
@@ -34,6 +35,42 @@ export const Handoff = Type.Object(
 );
 
 export type HandoffAnswer = Static<typeof Handoff>;
+
+const { task_id, state, status_message, outcome, possible_duplicate, updated_at } = Handoff.properties;
+
+/** The parts of a handoff that lists show. */
+export const HandoffSummary = Type.Object(
+  { task_id, state, status_message, outcome, possible_duplicate, updated_at },
+  { title: "HandoffSummary" },
+);
+
+export type HandoffSummary = Static<typeof HandoffSummary>;
+
+/** The handoffs of these events that the agents have accepted, by event id. */
+export async function readHandoffs(
+  queries: Queries,
+  orgId: string,
+  events: readonly { id: string; kind: KindNumber }[],
+): Promise<Map<string, HandoffSummary>> {
+  const ids = events.filter(({ kind }) => isHandoff(kind)).map(({ id }) => id);
+  if (ids.length === 0) return new Map();
+  // By the whole key of each: `any` of the buckets and of the ids would search each bucket for each id.
+  const { rows } = await sql<HandoffSummary & { id: string }>`
+    select
+      h.event_id as id,
+      h.task_id,
+      h.state,
+      h.status_message,
+      h.outcome,
+      h.possible_duplicate,
+      h.updated_at / 1000 as updated_at
+    from unnest(${ids}::uuid[], ${ids.map(bucketOf)}::smallint[]) as e (id, bucket)
+    join handoffs h on h.bucket = e.bucket and h.event_id = e.id
+    where h.org_id = ${orgId}
+      and h.accepted_at is not null
+  `.execute(queries);
+  return new Map(rows.map(({ id, ...summary }) => [id, summary]));
+}
 
 /** Reads a stored handoff, accepted or not; undefined for other organizations' events and before the first attempt. */
 export async function readHandoff(
