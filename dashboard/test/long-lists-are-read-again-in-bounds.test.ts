@@ -50,3 +50,38 @@ it("reads a mailbox's loaded pages again only after its own changes, and the les
   expect(Math.min(...gaps)).toBeGreaterThan(3500);
   expect(problems).toEqual([]);
 });
+
+it("shows the present status of items far down the list, and how many there no longer match", async () => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  const mailbox = await createMailboxTarget(service, owner);
+  const ids: string[] = [];
+  for (let n = 0; n < 130; n++) ids.push(await sendItem(service, owner, mailbox, { event_type: "ticket" }));
+  const claim = (id: string): Promise<unknown> =>
+    service.call("POST", `/api/v1/mailbox-messages/${id}/claim`, { key: owner.api_key });
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  const row = (id: string) => page.getByRole("row").filter({ has: page.getByLabel(`Select ${id}`) });
+  const scrollTo = (id: string): Promise<unknown> =>
+    until(async () => {
+      await page.evaluate("window.scrollTo(0, document.body.scrollHeight)");
+      return (await row(id).count()) > 0;
+    });
+  const [oldest, second] = ids;
+  await page.goto("/items");
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
+  await scrollTo(oldest!);
+  await row(oldest!).getByText("UNREAD").waitFor();
+  await claim(oldest!);
+  await row(oldest!).getByText("CLAIMED").waitFor();
+
+  await page.goto("/items?status=UNREAD");
+  await row(ids.at(-1)!).waitFor();
+  await claim(ids.at(-1)!);
+  // Items that are not loaded yet do not count as new.
+  await page.getByRole("button", { name: "1 no longer matches", exact: true }).click();
+  await row(ids.at(-2)!).waitFor();
+  await scrollTo(second!);
+  await claim(second!);
+  await page.getByRole("button", { name: "1 no longer matches", exact: true }).waitFor();
+  expect(problems).toEqual([]);
+});

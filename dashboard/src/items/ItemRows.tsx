@@ -19,6 +19,8 @@ export interface ItemRowsProps {
   onOpen: (id: string) => void;
   /** Called when the user scrolls near the end of the list. */
   onNearEnd: () => void;
+  /** Called with the index of the first row in view when the list comes to rest. */
+  onRest: (first: number) => void;
 }
 
 /** The figures need a window of at least 1120 px, because the sidebar is beside them. */
@@ -31,7 +33,7 @@ const coveredHeight = 136;
 
 /** A virtual list: only the rows in view are in the DOM, so that 100,000 rows scroll like ten. */
 export function ItemRows(props: ItemRowsProps) {
-  const { rows, onNearEnd } = props;
+  const { rows, onNearEnd, onRest } = props;
   const frame = useRef<HTMLDivElement>(null);
   const isNarrow = window.matchMedia("(max-width: 767px)").matches;
   const virtual = useWindowVirtualizer({
@@ -46,6 +48,10 @@ export function ItemRows(props: ItemRowsProps) {
   useEffect(() => {
     if (lastShown >= rows.length - 30) onNearEnd();
   }, [lastShown, rows.length, onNearEnd]);
+  const firstInView = virtual.isScrolling ? undefined : virtual.range?.startIndex;
+  useEffect(() => {
+    if (firstInView !== undefined) onRest(firstInView);
+  }, [firstInView, onRest]);
   const rowsNow = useRef(rows);
   useEffect(() => {
     rowsNow.current = rows;

@@ -56,7 +56,7 @@ export function ItemsPage() {
       />
       <PagedList
         query={list}
-        newest={items.head}
+        newest={items.refresh}
         isEmpty={items.rows.length === 0 && items.newCount === 0}
         empty={<NoItems filter={filter} onClear={clearFilter} />}
         wayOn={isFiltered(filter) ? <Button onClick={clearFilter}>Clear the filters</Button> : undefined}
@@ -75,6 +75,7 @@ export function ItemsPage() {
               change({ open: id }, "push");
             }}
             onNearEnd={loadMore}
+            onRest={items.showRowsFrom}
           />
         )}
       </PagedList>

@@ -14,7 +14,8 @@ const staleAfter: Record<string, readonly string[]> = {
   attempt: ["items", "stats", "health"],
   summary: ["items", "stats", "health"],
   target: ["targets", "health"],
-  mailbox: ["health"],
+  // Claims and acknowledgements change the status of items.
+  mailbox: ["health", "items"],
   handoff: ["handoffs", "items"],
   // No event reports changes between the first reads and the start of the stream, or while the page was paused or hidden.
   begin: ["items", "stats", "handoffs"],
