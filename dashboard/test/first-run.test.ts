@@ -28,7 +28,17 @@ it("leads a new user to a first signed delivery", async () => {
   await page.reload();
   await continueButton.waitFor();
   expect(await page.getByText(/^whsec_/).textContent()).toBe(secret);
-  await page.getByLabel("I saved it").check();
+  // Nor does a second target that is created before the secret of the first is saved.
+  await page.getByRole("button", { name: "Create another" }).click();
+  await page.getByLabel("Display name").fill("second");
+  await page.getByRole("button", { name: "Create target" }).click();
+  const first = page.locator("section", { hasText: "Signing secret of Try it here: shown only once" });
+  const second = page.locator("section", { hasText: "Signing secret of second: shown only once" });
+  await second.getByLabel("I saved it").check();
+  await second.getByRole("button", { name: "Continue" }).click();
+  await second.waitFor({ state: "detached" });
+  expect(await first.getByText(/^whsec_/).textContent()).toBe(secret);
+  await first.getByLabel("I saved it").check();
   await continueButton.click();
   const snippet = page.getByLabel("curl command", { exact: true });
   expect(await snippet.textContent()).toMatch(/ak_live_[0-9a-f]{64}/);
@@ -89,7 +99,7 @@ it("completes the first steps and changes a target's settings by keyboard alone"
   };
   await page.goto("/start");
   await press("Create target");
-  await untilFocused(page, "Signing secret: shown only once");
+  await untilFocused(page, "Signing secret of Try it here: shown only once");
   await press("I saved it", "Space");
   await press("Continue");
   await untilFocused(page, "2\nSend an item to it");

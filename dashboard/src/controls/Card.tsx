@@ -21,7 +21,10 @@ export function Card({
     <section className="min-w-0 rounded-card border bg-surface">
       {title !== undefined && (
         <header className="flex min-h-12 flex-wrap items-center justify-between gap-2 border-b px-4 py-2">
-          <h2 {...(takesFocus && { ref: focusOn })} className="text-section font-semibold">
+          <h2
+            {...(takesFocus && { ref: focusOn })}
+            className="min-w-0 text-section font-semibold wrap-anywhere"
+          >
             {title}
           </h2>
           {aside}

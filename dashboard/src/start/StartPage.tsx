@@ -14,7 +14,7 @@ import { CreateTarget } from "../targets/CreateTarget.tsx";
 import { SecretOnce } from "../targets/SecretOnce.tsx";
 import { KeyToSend } from "./KeyToSend.tsx";
 import { SendStep } from "./SendStep.tsx";
-import { keep, kept } from "./kept.ts";
+import { keep, type Kept, kept } from "./kept.ts";
 
 const WatchStep = lazy(async () => ({ default: (await import("./WatchStep.tsx")).WatchStep }));
 
@@ -37,14 +37,15 @@ export function StartPage() {
 function Steps({ targets }: { targets: readonly Target[] }) {
   const [search, change] = useUrlState();
   const mayMake = useMay("member");
-  const [{ apiKey, secret }, setKept] = useState(kept);
+  const [{ apiKey, secrets = {} }, setKept] = useState(kept);
   const target = targets.find(({ id }) => id === search["target"]);
   const keepAndShow: typeof keep = (changes) => {
     keep(changes);
     setKept(kept());
   };
   const takeTarget = (made: Target): void => {
-    if (made.secret !== undefined) keepAndShow({ secret: { targetId: made.id, value: made.secret } });
+    const { id, name, secret } = made;
+    if (secret !== undefined) keepAndShow({ secrets: { ...kept().secrets, [id]: { of: name, secret } } });
     change({ target: made.id });
   };
   return (
@@ -70,9 +71,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
           </p>
         )}
       </Step>
-      {secret !== undefined && secret.targetId === target?.id && (
-        <SecretOnce isKept secret={secret.value} onDone={() => keepAndShow({ secret: undefined })} />
-      )}
+      <KeptSecrets secrets={secrets} onChange={(changed) => keepAndShow({ secrets: changed })} />
       <Step
         number={2}
         title="Send an item to it"
@@ -100,6 +99,26 @@ function Steps({ targets }: { targets: readonly Target[] }) {
       </Step>
     </div>
   );
+}
+
+interface KeptSecretsProps {
+  secrets: NonNullable<Kept["secrets"]>;
+  onChange: (secrets: KeptSecretsProps["secrets"]) => void;
+}
+
+/** The secrets that the user has not saved yet. */
+function KeptSecrets({ secrets, onChange }: KeptSecretsProps) {
+  return Object.entries(secrets).map(([id, made]) => (
+    <SecretOnce
+      key={id}
+      isKept
+      {...made}
+      onDone={() => {
+        const { [id]: _saved, ...others } = secrets;
+        onChange(others);
+      }}
+    />
+  ));
 }
 
 interface StepProps {

@@ -1,11 +1,11 @@
 import { keepForSession, keptForSession } from "../api/session.ts";
 
 /** Values of the first steps that cannot be read again. They survive a reload, and end with the session. */
-interface Kept {
+export interface Kept {
   /** The API key from sign-up, or the key that was created for the snippets. */
   apiKey?: string;
-  /** The signing secret of a target that was created here, until the user has saved it. */
-  secret?: { targetId: string; value: string };
+  /** Signing secrets of targets that were created here, by the target's id, until the user has saved them. */
+  secrets?: Record<string, { of: string; secret: string }>;
 }
 
 export function kept(): Kept {
