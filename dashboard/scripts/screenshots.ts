@@ -88,8 +88,9 @@ async function take(page: Page, { path, shown }: Picture, file: string): Promise
   console.log(file);
 }
 
-/** Waits until no query is loading. */
+/** Waits until no query and no part of the page is loading. */
 async function untilRead(page: Page): Promise<void> {
+  if (new URL(page.url()).pathname !== "/demo") await page.getByRole("button", { name: "Account" }).waitFor();
   await page.locator(".skeleton, .progress-bar").first().waitFor({ state: "detached" });
 }
 
