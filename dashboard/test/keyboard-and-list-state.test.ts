@@ -52,6 +52,21 @@ it("keeps the mark on its item when new items are shown, and begins no range at 
   expect(problems).toEqual([]);
 });
 
+it("keeps the focus in the filter of publications, which follows the address", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/publications");
+  const field = page.getByLabel("Filter by the customer's uid");
+  await field.fill("shop-7");
+  await field.press("Enter");
+  await page.getByText("No publication matches").waitFor();
+  await untilFocused(page, "Filter by the customer's uid");
+  await field.fill("not submitted");
+  await page.goBack();
+  await page.getByText("No publications yet").waitFor();
+  expect(await field.inputValue()).toBe("");
+  expect(problems).toEqual([]);
+});
+
 it("scrolls the palette to the marked choice, and takes back what it said of another id", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/usage");

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { join } from "../../server/test/support/members.ts";
 import { newEmail } from "../../server/test/support/testNode.ts";
 import { tabTo, untilFocused, visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
@@ -126,6 +127,29 @@ it("invites a viewer, who can read everything but is offered no actions until th
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(problems).toEqual([]);
   expect(first.problems).toEqual([]);
+});
+
+it("keeps a role that is chosen while another one is being saved", async () => {
+  const admin = await dashboard.newAccount();
+  const { email } = (await join(dashboard.service, admin, "viewer")).user;
+  const { page, problems } = await dashboard.openAs(admin);
+  await page.goto("/hooks/settings?tab=members");
+  const saved = Promise.withResolvers<void>();
+  await page.route("**/api/v1/members/*", async (route) => {
+    const response = await route.fetch();
+    await saved.promise;
+    return route.fulfill({ response });
+  });
+  const role = page.getByLabel(`Role of ${email}`, { exact: true });
+  await role.selectOption("member");
+  await page.getByRole("button", { name: `Change the role of ${email} to Member` }).click();
+  await role.selectOption("admin");
+  saved.resolve();
+  await page.getByText(`${email} now has the role Member.`).waitFor();
+  await page.getByRole("button", { name: `Change the role of ${email} to Admin` }).click();
+  await page.getByText(`${email} now has the role Admin.`).waitFor();
+  expect(await role.inputValue()).toBe("admin");
+  expect(problems).toEqual([]);
 });
 
 it("revokes an invitation, whose link then no longer works", async () => {

@@ -64,6 +64,25 @@ it("lists the items of one customer and of a custom time range, with relative ti
   expect(problems).toEqual([]);
 });
 
+it("leads back from an event type to the list as it was filtered", async () => {
+  const own = await stage.dashboard.newAccount();
+  for (const name of ["order.paid", "order.sent", "user.left"])
+    await stage.dashboard.service.call("PUT", `/api/v1/event-types/${name}`, { key: own.api_key, body: {} });
+  const { page, problems } = await stage.dashboard.openAs(own);
+  await page.goto("/event-types?deprecated=false");
+  await page.getByLabel("Find event types").fill("order.");
+  const listed = page.getByRole("main").getByRole("listitem");
+  await expect.poll(() => listed.count()).toBe(2);
+  await page.getByRole("link", { name: "order.paid" }).click();
+  await page.getByRole("link", { name: "All event types" }).click();
+  await expect.poll(() => listed.count()).toBe(2);
+  await page.getByRole("link", { name: "order.paid" }).click();
+  await page.getByRole("button", { name: "Delete this event type…" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect.poll(() => listed.allTextContents()).toEqual(["order.sent"]);
+  expect(problems).toEqual([]);
+});
+
 it("shows the signed-in user in the account menu, and signs out there", async () => {
   const own = await stage.dashboard.newAccount();
   const { page, problems } = await stage.dashboard.openAs(own);

@@ -13,9 +13,14 @@ const AwaitedOnce = lazy(async () => ({ default: (await import("./AwaitedOnce.ts
 interface State {
   isPending: boolean;
   error: unknown;
+  /** Repeats what failed, if that was not the submission itself. */
+  retry?: (() => void) | undefined;
 }
 
-/** A mutation without input, which a click starts. */
+/**
+ * A mutation without input, which a click starts. `then` is not called once the component that has the mutation is gone: a late
+ * answer closes no dialog that was opened since, and leads away from no other page.
+ */
 export interface Doing extends State {
   mutate: (input: undefined, then: { onSuccess: () => void }) => void;
 }
@@ -59,7 +64,9 @@ export function FormDialog(props: FormDialogProps) {
         }}
       >
         {props.children}
-        {doing.error !== null && <ProblemCard error={doing.error} />}
+        {doing.error !== null && (
+          <ProblemCard error={doing.error} {...(doing.retry && { onRetry: doing.retry })} />
+        )}
         <Suspense fallback={null}>
           {secret !== undefined && <AwaitedOnce what={secret} doing={doing} />}
         </Suspense>
@@ -100,6 +107,20 @@ export function EditDialog({ onClose, doing, ...rest }: EditDialogProps) {
   );
 }
 
+/** The state of an action that needs the count of what it concerns: it waits for the count, and shows its error with Retry. */
+export function afterCount(
+  doing: Doing,
+  { isFetching, error, refetch }: { isFetching: boolean; error: unknown; refetch: () => unknown },
+): Doing {
+  const isUncounted = doing.error === null && error !== null;
+  return {
+    mutate: doing.mutate,
+    isPending: doing.isPending || isFetching,
+    error: doing.error ?? error,
+    retry: isUncounted ? () => void refetch() : undefined,
+  };
+}
+
 export interface ConfirmProps {
   title: string;
   onClose: () => void;
@@ -108,6 +129,8 @@ export interface ConfirmProps {
   action: string;
   /** The action; the dialog closes when it has succeeded. */
   doing: Doing;
+  /** Called after the action has succeeded, unless the user has left the page of the mutation. */
+  onDone?: () => void;
   /** False while the dialog's content does not allow the action. */
   mayConfirm?: boolean;
   /** The text to type first, for actions that cannot be undone. */
@@ -116,7 +139,7 @@ export interface ConfirmProps {
 
 /** Asks before an action that cannot be undone. */
 export function Confirm(props: ConfirmProps) {
-  const { title, onClose, children, action, doing, mayConfirm = true, typed } = props;
+  const { title, onClose, children, action, doing, mayConfirm = true, typed, onDone } = props;
   const [text, setText] = useState("");
   return (
     <FormDialog
@@ -127,7 +150,14 @@ export function Confirm(props: ConfirmProps) {
       look="danger"
       doing={doing}
       isReady={mayConfirm && (typed === undefined || asShown(text) === asShown(typed))}
-      onSubmit={() => doing.mutate(undefined, { onSuccess: onClose })}
+      onSubmit={() =>
+        doing.mutate(undefined, {
+          onSuccess: () => {
+            onClose();
+            onDone?.();
+          },
+        })
+      }
     >
       <div className="grid gap-2 text-form">{children}</div>
       {typed !== undefined && asShown(typed) !== "" && (

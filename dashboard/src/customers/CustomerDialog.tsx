@@ -6,7 +6,6 @@ import type { Customer } from "../api/shapes.ts";
 import { differing } from "../controls/differing.ts";
 import { TextField } from "../controls/Field.tsx";
 import { EditDialog, FormDialog, unlessThere } from "../controls/FormDialog.tsx";
-import { useIsShown } from "../shell/useIsShown.ts";
 import { type CustomerDraft, CustomerFields } from "./CustomerFields.tsx";
 import { isUid, uidInput, uidRule } from "./customerQueries.ts";
 import { metadataOf, metadataProblem, metadataText } from "./metadataText.ts";
@@ -16,7 +15,6 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
   const [uid, setUid] = useState("");
   const [draft, setDraft] = useState<CustomerDraft>({ name: "", metadata: "" });
   const navigate = useNavigate();
-  const isShown = useIsShown();
   const queries = useQueryClient();
   const make = useMutation({
     mutationFn: () =>
@@ -27,11 +25,13 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
     onSuccess: (customer) => {
       if (customer === undefined) return;
       void queries.invalidateQueries({ queryKey: ["customers"] });
-      if (!isShown()) return;
-      onClose();
-      void navigate({ to: "/customers/$uid", params: { uid }, search: {} });
     },
   });
+  const open = (customer: Customer | undefined): void => {
+    if (customer === undefined) return;
+    onClose();
+    void navigate({ to: "/customers/$uid", params: { uid }, search: {} });
+  };
   const isTaken = make.isSuccess && make.data === undefined;
   // URLs treat `.` and `..` as path steps, so no path can hold these uids.
   const isPossible = isUid(uid) && uid !== "." && uid !== "..";
@@ -43,7 +43,7 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
       action="Create customer"
       doing={make}
       isReady={isReady}
-      onSubmit={() => make.mutate()}
+      onSubmit={() => make.mutate(undefined, { onSuccess: open })}
     >
       <TextField
         label="Uid"

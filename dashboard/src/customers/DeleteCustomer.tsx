@@ -4,9 +4,8 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { Customer } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
-import { Confirm, DeletionCard } from "../controls/FormDialog.tsx";
+import { afterCount, Confirm, type ConfirmProps, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
-import { useIsShown } from "../shell/useIsShown.ts";
 import { listCustomerTargets } from "./customerQueries.ts";
 
 /** Largest number of targets that is counted. */
@@ -15,31 +14,9 @@ const mostCounted = 1000;
 /** Deletes a customer with its targets; the user types the uid to confirm. */
 export function DeleteCustomer({ customer }: { customer: Customer }) {
   const [asks, setAsks] = useState(false);
-  const isShown = useIsShown();
-  return (
-    <DeletionCard consequence="Its targets are deleted with it. Past deliveries are kept.">
-      <Button look="danger" onClick={() => setAsks(true)}>
-        Delete this customer…
-      </Button>
-      {asks && <ConfirmDeletion uid={customer.uid} isPageShown={isShown} onClose={() => setAsks(false)} />}
-    </DeletionCard>
-  );
-}
-
-interface ConfirmDeletionProps {
-  uid: string;
-  isPageShown: () => boolean;
-  onClose: () => void;
-}
-
-function ConfirmDeletion({ uid, isPageShown, onClose }: ConfirmDeletionProps) {
+  const { uid } = customer;
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const count = useQuery({
-    queryKey: ["targets", "countOfCustomer", uid],
-    queryFn: async ({ signal }) => (await listCustomerTargets(uid, { limit: mostCounted, signal })).length,
-    staleTime: 0,
-  });
   const remove = useMutation({
     mutationFn: () => answer(client.DELETE("/api/v1/customers/{uid}", { params: { path: { uid } } })),
     onSuccess: ({ deleted_targets: targets }) => {
@@ -47,25 +24,47 @@ function ConfirmDeletion({ uid, isPageShown, onClose }: ConfirmDeletionProps) {
       for (const list of ["list", "proposed"])
         void queries.invalidateQueries({ queryKey: ["customers", list] });
       void queries.invalidateQueries({ queryKey: ["targets"], exact: true });
-      if (isPageShown()) void navigate({ to: "/customers", search: {} });
     },
+  });
+  return (
+    <DeletionCard consequence="Its targets are deleted with it. Past deliveries are kept.">
+      <Button look="danger" onClick={() => setAsks(true)}>
+        Delete this customer…
+      </Button>
+      {asks && (
+        <ConfirmDeletion
+          uid={uid}
+          doing={remove}
+          onDone={() => void navigate({ to: "/customers", search: {} })}
+          onClose={() => setAsks(false)}
+        />
+      )}
+    </DeletionCard>
+  );
+}
+
+interface ConfirmDeletionProps extends Pick<ConfirmProps, "doing" | "onDone" | "onClose"> {
+  uid: string;
+}
+
+function ConfirmDeletion({ uid, doing, ...rest }: ConfirmDeletionProps) {
+  const count = useQuery({
+    queryKey: ["targets", "countOfCustomer", uid],
+    queryFn: async ({ signal }) => (await listCustomerTargets(uid, { limit: mostCounted, signal })).length,
+    staleTime: 0,
   });
   return (
     <Confirm
       title={`Delete ${uid}?`}
-      onClose={onClose}
+      {...rest}
       action="Delete"
       typed={uid}
-      doing={{
-        ...remove,
-        isPending: remove.isPending || count.isFetching,
-        error: remove.error ?? count.error,
-      }}
+      doing={afterCount(doing, count)}
       mayConfirm={count.data !== undefined}
     >
       <p role="status">
         {count.isError
-          ? "Its targets could not be counted. Close the dialog and try again."
+          ? "Its targets could not be counted."
           : count.data === undefined
             ? "Counting…"
             : warning(count.data)}

@@ -1,17 +1,15 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
 import { answer, client } from "../api/client.ts";
 import type { EventType } from "../api/shapes.ts";
 import { ConfirmButton, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
-import { useIsShown } from "../shell/useIsShown.ts";
+import { useUrlState } from "../shell/useUrlState.ts";
 
 const consequence =
   "Targets that list it keep receiving its items. While the catalogue has other types, no target can add it.";
 
 export function DeleteEventType({ type: { name } }: { type: EventType }) {
-  const navigate = useNavigate();
-  const isShown = useIsShown();
+  const [, change] = useUrlState();
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: () => answer(client.DELETE("/api/v1/event-types/{name}", { params: { path: { name } } })),
@@ -19,12 +17,17 @@ export function DeleteEventType({ type: { name } }: { type: EventType }) {
       toast({ text: `${name} was deleted.${stillNamed(targets)}` });
       for (const list of ["list", "proposed"])
         void queries.invalidateQueries({ queryKey: ["eventTypes", list] });
-      if (isShown()) void navigate({ to: "/event-types", search: {} });
     },
   });
   return (
     <DeletionCard consequence={consequence}>
-      <ConfirmButton text="Delete this event type…" title={`Delete ${name}?`} action="Delete" doing={remove}>
+      <ConfirmButton
+        text="Delete this event type…"
+        title={`Delete ${name}?`}
+        action="Delete"
+        doing={remove}
+        onDone={() => change({ type: undefined }, "push")}
+      >
         <p>{consequence} Its description, schema and example are gone.</p>
       </ConfirmButton>
     </DeletionCard>

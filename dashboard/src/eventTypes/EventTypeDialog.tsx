@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { EventType } from "../api/shapes.ts";
 import { differing } from "../controls/differing.ts";
 import { TextField } from "../controls/Field.tsx";
 import { EditDialog, FormDialog, unlessThere } from "../controls/FormDialog.tsx";
-import { useIsShown } from "../shell/useIsShown.ts";
+import { type Search, useUrlState } from "../shell/useUrlState.ts";
 import {
   draftOf,
   emptyDraft,
@@ -20,8 +20,7 @@ import { getEventType, isTypeName, putEventType, typeNameRule } from "./eventTyp
 export function NewEventType({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [draft, setDraft] = useState<EventTypeDraft>(emptyDraft);
-  const navigate = useNavigate();
-  const isShown = useIsShown();
+  const [, change] = useUrlState();
   const queries = useQueryClient();
   const make = useMutation({
     mutationFn: () =>
@@ -32,11 +31,13 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
     onSuccess: (type) => {
       if (type === undefined) return;
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });
-      if (!isShown()) return;
-      onClose();
-      void navigate({ to: "/event-types", search: { type: name } });
     },
   });
+  const open = (type: EventType | undefined): void => {
+    if (type === undefined) return;
+    onClose();
+    change({ type: name }, "push");
+  };
   const isTaken = make.isSuccess && make.data === undefined;
   const isReady = isTypeName(name) && isDraftReady(draft);
   return (
@@ -47,7 +48,7 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
       action="Create event type"
       doing={make}
       isReady={isReady}
-      onSubmit={() => make.mutate()}
+      onSubmit={() => make.mutate(undefined, { onSuccess: open })}
     >
       <TextField
         label="Name"
@@ -66,7 +67,12 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
       />
       {isTaken && (
         <p>
-          <Link to="/event-types" search={{ type: name }} onClick={onClose} className="text-accent underline">
+          <Link
+            to="/event-types"
+            search={(present: Search) => ({ ...present, type: name })}
+            onClick={onClose}
+            className="text-accent underline"
+          >
             Open it
           </Link>
         </p>

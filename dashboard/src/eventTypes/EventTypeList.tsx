@@ -136,7 +136,7 @@ function Row({ type, isMarked }: { type: ListedEventType; isMarked: boolean }) {
     <MarkableRow isMarked={isMarked}>
       <Link
         to="/event-types"
-        search={{ type: type.name }}
+        search={(present: Search) => ({ ...present, type: type.name })}
         className={`min-h-11 py-2 hover:bg-sunken ${columns}`}
       >
         <code className="truncate font-medium">{type.name}</code>

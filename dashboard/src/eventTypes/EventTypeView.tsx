@@ -7,6 +7,7 @@ import { Card, Facts } from "../controls/Card.tsx";
 import { CopyButton, Id, TextBlock } from "../controls/Copy.tsx";
 import { For } from "../controls/For.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
+import type { Search } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { DeleteEventType } from "./DeleteEventType.tsx";
@@ -29,7 +30,11 @@ function Shown({ type }: { type: EventType }) {
   const [isEditing, setEditing] = useState(false);
   return (
     <div className="grid gap-4">
-      <Link to="/event-types" search={{}} className="justify-self-start text-muted hover:text-ink">
+      <Link
+        to="/event-types"
+        search={(present: Search) => ({ ...present, type: undefined })}
+        className="justify-self-start text-muted hover:text-ink"
+      >
         ← All event types
       </Link>
       <div className="flex flex-wrap items-start justify-between gap-3">

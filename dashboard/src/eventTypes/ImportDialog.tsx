@@ -4,7 +4,6 @@ import type { ImportedEventTypes } from "../api/shapes.ts";
 import { CodeArea } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
-import { useIsShown } from "../shell/useIsShown.ts";
 import { importEventTypes } from "./eventTypeQueries.ts";
 import { jsonOf, jsonProblem } from "./jsonText.ts";
 
@@ -13,7 +12,6 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [unreadable, setUnreadable] = useState<string>();
   const queries = useQueryClient();
-  const isShown = useIsShown();
   const documentOf = () =>
     jsonProblem(text) === undefined ? (jsonOf(text) as Record<string, unknown>) : text;
   const preview = useMutation({ mutationFn: () => importEventTypes(documentOf(), true) });
@@ -22,7 +20,6 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     onSuccess: ({ created, updated }) => {
       toast({ text: `${created.length} created, ${updated.length} updated.` });
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });
-      if (isShown()) onClose();
     },
   });
   const give = (given: string) => {
@@ -49,7 +46,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
       action={isWorthIt ? `Import ${found.created.length + found.updated.length}` : "Preview"}
       doing={{ isPending: preview.isPending || apply.isPending, error: preview.error ?? apply.error }}
       isReady={isReady && (found === undefined || isWorthIt)}
-      onSubmit={() => (isWorthIt ? apply.mutate() : preview.mutate())}
+      onSubmit={() => (isWorthIt ? apply.mutate(undefined, { onSuccess: onClose }) : preview.mutate())}
     >
       <label className="grid gap-1">
         <span className="font-medium">An OpenAPI document from a file</span>

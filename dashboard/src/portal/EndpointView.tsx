@@ -7,7 +7,6 @@ import type { Target } from "../api/shapes.ts";
 import { ConfirmButton } from "../controls/FormDialog.tsx";
 import { Tabs } from "../controls/Tabs.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
-import { useIsShown } from "../shell/useIsShown.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Enabling } from "../targets/Enabling.tsx";
@@ -69,17 +68,19 @@ function Endpoint({ target }: { target: Target }) {
 
 function DeleteEndpoint({ target }: { target: Target }) {
   const navigate = useNavigate();
-  const isShown = useIsShown();
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: () => answer(client.DELETE("/api/v1/targets/{id}", { params: { path: { id: target.id } } })),
-    onSuccess: () => {
-      if (isShown()) void navigate({ to: ".", search: {}, ignoreBlocker: true });
-      void queries.invalidateQueries({ queryKey: ["targets"] });
-    },
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ["targets"], exact: true }),
   });
   return (
-    <ConfirmButton text="Delete…" title={`Delete ${target.name}?`} action="Delete" doing={remove}>
+    <ConfirmButton
+      text="Delete…"
+      title={`Delete ${target.name}?`}
+      action="Delete"
+      doing={remove}
+      onDone={() => void navigate({ to: ".", search: {}, ignoreBlocker: true })}
+    >
       <p>Nothing is sent to it any more. Its waiting items are canceled.</p>
     </ConfirmButton>
   );

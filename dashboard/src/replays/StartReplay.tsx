@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Checkbox } from "../controls/Checkbox.tsx";
 import { TextField } from "../controls/Field.tsx";
-import { Confirm } from "../controls/FormDialog.tsx";
+import { afterCount, Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import type { ItemFilter } from "../items/filter.ts";
 import { useIsShown } from "../shell/useIsShown.ts";
@@ -50,13 +50,13 @@ export function StartReplay({ title, filter, onClose, children }: StartReplayPro
       title={title}
       onClose={onClose}
       action={total === undefined ? "Replay" : `Replay ${many}`}
-      doing={{ ...start, isPending: start.isPending || count.isFetching, error: start.error ?? count.error }}
+      doing={afterCount(start, count)}
       mayConfirm={isRate && total !== undefined && total > 0}
     >
       {children}
       <p role="status">
         {count.isError
-          ? "The matches could not be counted. Try again."
+          ? "The matches could not be counted."
           : total === undefined
             ? "Counting…"
             : total === 0

@@ -49,6 +49,7 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
   const queries = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
   const field = useRef<HTMLSelectElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   // A role is first chosen, then saved by a button, because arrow keys select every role on their way.
   const [choice, setChoice] = useState<Role>();
   const chosen = choice ?? member.role;
@@ -57,10 +58,12 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
       answer(client.PATCH("/api/v1/members/{id}", { params: { path: { id: member.id } }, body: { role } })),
     onSuccess: async ({ role }) => {
       toast({ text: `${member.email} now has the role ${roleMeanings[role].name}.` });
-      field.current?.focus();
+      // The button that had the focus goes away with the answer.
+      if (document.activeElement === button.current) field.current?.focus();
       void queries.invalidateQueries({ queryKey: ["me"] });
       await queries.invalidateQueries({ queryKey: ["members"] });
-      setChoice(undefined);
+      // A role that was chosen meanwhile stays chosen.
+      setChoice((now) => (now === role ? undefined : now));
     },
   });
   const isMe = me.data?.user !== undefined && "id" in me.data.user && me.data.user.id === member.id;
@@ -87,6 +90,7 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
           <RoleChoice label={`Role of ${member.email}`} field={field} role={chosen} onChange={setChoice} />
           {chosen !== member.role && (
             <Button
+              ref={button}
               look="primary"
               busy={change.isPending}
               aria-label={`Change the role of ${member.email} to ${roleMeanings[chosen].name}`}

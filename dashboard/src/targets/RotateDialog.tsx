@@ -5,7 +5,6 @@ import type { Target } from "../api/shapes.ts";
 import { Options, SelectField, TextField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
-import { useIsShown } from "../shell/useIsShown.ts";
 
 /** Seconds until the previous secret expires; with the empty value it is valid until it is deleted. */
 const ends = [
@@ -27,10 +26,8 @@ interface RotateDialogProps {
 export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
   const [endsIn, setEndsIn] = useState("");
   const [known, setKnown] = useState("");
-  const isShown = useIsShown();
   const rotate = useRotation(target.id, {
     onRotated: (secret) => {
-      if (isShown()) onClose();
       if (secret === undefined) toast({ text: "Rotated: your secret signs all deliveries from now on." });
       else onSecret(secret);
     },
@@ -44,7 +41,7 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
       look={isRotating ? "danger" : "primary"}
       doing={rotate}
       secret={known.trim() === "" ? "secret" : undefined}
-      onSubmit={() => rotate.mutate({ endsIn, known: known.trim() })}
+      onSubmit={() => rotate.mutate({ endsIn, known: known.trim() }, { onSuccess: onClose })}
     >
       {isRotating && (
         <p>

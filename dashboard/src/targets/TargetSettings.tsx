@@ -10,7 +10,6 @@ import { For } from "../controls/For.tsx";
 import { ConfirmButton, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Unsaved } from "../shell/Unsaved.tsx";
-import { useIsShown } from "../shell/useIsShown.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { FilterFields } from "./FilterFields.tsx";
 import { kindOf } from "./kinds/kinds.ts";
@@ -60,7 +59,6 @@ function SettingsForm({ target }: { target: Target }) {
 
 function DeleteTarget({ target }: { target: Target }) {
   const navigate = useNavigate();
-  const isShown = useIsShown();
   const queries = useQueryClient();
   const kind = kindOf(target);
   const remove = useMutation({
@@ -68,7 +66,6 @@ function DeleteTarget({ target }: { target: Target }) {
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ["targets"], exact: true });
       toast({ text: `${target.name} was deleted.` });
-      if (isShown()) void navigate({ to: kind.pages.list, search: {}, ignoreBlocker: true });
     },
   });
   return (
@@ -79,6 +76,7 @@ function DeleteTarget({ target }: { target: Target }) {
         action="Delete"
         typed={target.name}
         doing={remove}
+        onDone={() => void navigate({ to: kind.pages.list, search: {}, ignoreBlocker: true })}
       >
         <p>{kind.words.deleted} Posting to it is refused from then on. This cannot be undone.</p>
       </ConfirmButton>

@@ -113,20 +113,17 @@ function BillingButtons({ hasMethod }: { hasMethod: boolean }) {
         where === "checkout" ? client.POST("/api/v1/billing/checkout") : client.GET("/api/v1/billing/portal");
       return (await answer(call as Promise<{ data?: { url: string }; response: Response }>)).url;
     },
-    // The button leads to a page of the payment processor.
-    onSuccess: (url) => window.location.assign(url),
   });
+  const go = (where: "checkout" | "portal"): void =>
+    // A page of the payment processor. Not called once the user has left this page.
+    open.mutate(where, { onSuccess: (url) => window.location.assign(url) });
   return (
     <div className="flex flex-wrap gap-2">
-      <Button
-        look={hasMethod ? "plain" : "primary"}
-        busy={open.isPending}
-        onClick={() => open.mutate("checkout")}
-      >
+      <Button look={hasMethod ? "plain" : "primary"} busy={open.isPending} onClick={() => go("checkout")}>
         Set up payment
       </Button>
       {hasMethod && (
-        <Button busy={open.isPending} onClick={() => open.mutate("portal")}>
+        <Button busy={open.isPending} onClick={() => go("portal")}>
           Open the customer portal
         </Button>
       )}
