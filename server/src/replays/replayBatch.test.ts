@@ -12,7 +12,7 @@ import { createQueries } from "../postgres/tables.ts";
 import { followReplayed } from "./followReplayed.ts";
 import { type BatchDeps, replayBatch } from "./replayBatch.ts";
 import { createReplayWorker } from "./worker.ts";
-import { type ClaimedReplay, claimReplay, insertReplay } from "./store.ts";
+import { type ClaimedReplay, claimReplay, insertReplay, whileLeased } from "./store.ts";
 
 const items = 60;
 
@@ -143,6 +143,34 @@ describe("a batch of a replay", () => {
     expect(await replayBatch(deps, next)).toBe("advanced");
     expect(await replayBatch(deps, next)).toBe("lost");
     expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
+  });
+
+  it("keeps its lease however long it takes, until another node has it", async ({ pool, queries, claim }) => {
+    const job = await claim();
+    const expire = (): Promise<unknown> => pool.query("update replays set lease_until = 0");
+    const isLeased = async (): Promise<boolean> => {
+      const { rows } = await pool.query<{ isLeased: boolean }>(
+        `select lease_until > extract(epoch from now()) * 1000 as "isLeased" from replays`,
+      );
+      return rows[0]!.isLeased;
+    };
+    const work = async (): Promise<void> => {
+      await expire();
+      await until(isLeased);
+    };
+    await whileLeased(queries, job, work, 20);
+    await expire();
+    const next = await claim();
+    expect(next.leaseToken).not.toBe(job.leaseToken);
+    await expire();
+    let looks = 0;
+    await whileLeased(
+      queries,
+      job,
+      () => until(() => Promise.resolve(++looks > 20)).then(() => undefined),
+      1,
+    );
+    expect(await isLeased()).toBe(false);
   });
 
   it("is rejected from a node that has the lease but read the cursor before another batch", async ({

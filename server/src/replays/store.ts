@@ -189,7 +189,7 @@ export interface ClaimedReplay extends Job {
   cursor: string;
 }
 
-/** How long a batch may take before another node takes over the job. */
+/** How long after a node's last sign of life another node takes over its job. */
 const leaseMs = 15_000;
 
 /** Leases the job that has been due longest, of any organization; undefined if none is due. */
@@ -240,6 +240,33 @@ export async function claimReplay(queries: Queries): Promise<ClaimedReplay | und
     ) p
   `.execute(queries);
   return rows[0];
+}
+
+/**
+ * Works on a claimed job and renews its lease meanwhile, because a page that no index covers may take longer to find than the
+ * lease lasts. Without renewal, two nodes could take over each other's job again and again, and no batch would ever be stored.
+ */
+export async function whileLeased<T>(
+  queries: Queries,
+  { id, leaseToken }: Pick<ClaimedReplay, "id" | "leaseToken">,
+  work: () => Promise<T>,
+  everyMs = leaseMs / 3,
+): Promise<T> {
+  const renew = sql`
+    update replays r
+    set lease_until = (extract(epoch from clock_timestamp()) * 1000)::bigint + ${leaseMs}::integer
+    where r.id = ${id}
+      and r.lease_token = ${leaseToken}::bigint
+  `;
+  const timer = setInterval(() => {
+    // A lease that could not be renewed may pass to another node; then the batch of this node stores nothing.
+    renew.execute(queries).catch(() => undefined);
+  }, everyMs);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** Milliseconds until a job may be due; undefined if none is running. */

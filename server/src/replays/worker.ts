@@ -1,7 +1,7 @@
 import type { Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createSleeper, repeatUntil } from "../runtime/sleeper.ts";
-import { type ClaimedReplay, claimReplay, nextDueInMs } from "./store.ts";
+import { type ClaimedReplay, claimReplay, nextDueInMs, whileLeased } from "./store.ts";
 import { type BatchDeps, replayBatch } from "./replayBatch.ts";
 import { sql } from "kysely";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
@@ -34,7 +34,7 @@ export function createReplayWorker(deps: BatchDeps & { log: Log; quiet: Quiet })
         return Math.min(Math.max(dueInMs, busyMs), restMs);
       }
       deps.quiet.note();
-      const outcome = await replayBatch(deps, job);
+      const outcome = await whileLeased(deps.queries, job, () => replayBatch(deps, job));
       if (outcome === "advanced" && job.total === null) await countRest(deps, job);
       if (outcome === "finished") deps.log.info({ replay_id: job.id, org_id: job.orgId }, "a replay is done");
       return 0;
