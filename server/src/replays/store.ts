@@ -253,8 +253,12 @@ export async function whileLeased<T>(
   everyMs = leaseMs / 3,
 ): Promise<T> {
   const renew = sql`
+    with clock as materialized (
+      select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms
+    )
     update replays r
-    set lease_until = (extract(epoch from clock_timestamp()) * 1000)::bigint + ${leaseMs}::integer
+    set lease_until = clock.ms + ${leaseMs}::integer
+    from clock
     where r.id = ${id}
       and r.lease_token = ${leaseToken}::bigint
   `;
