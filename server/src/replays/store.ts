@@ -253,12 +253,8 @@ export async function whileLeased<T>(
   everyMs = leaseMs / 3,
 ): Promise<T> {
   const renew = sql`
-    with clock as materialized (
-      select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms
-    )
     update replays r
-    set lease_until = clock.ms + ${leaseMs}::integer
-    from clock
+    set lease_until = (extract(epoch from now()) * 1000)::bigint + ${leaseMs}::integer
     where r.id = ${id}
       and r.lease_token = ${leaseToken}::bigint
   `;
