@@ -90,7 +90,8 @@ async function take(page: Page, { path, shown }: Picture, file: string): Promise
 
 /** Waits until no query and no part of the page is loading. */
 async function untilRead(page: Page): Promise<void> {
-  if (new URL(page.url()).pathname !== "/demo") await page.getByRole("button", { name: "Account" }).waitFor();
+  // By selector, because an open drawer hides the button from roles.
+  if (new URL(page.url()).pathname !== "/demo") await page.locator("[aria-label=Account]").waitFor();
   await page.locator(".skeleton, .progress-bar").first().waitFor({ state: "detached" });
 }
 
