@@ -26,7 +26,7 @@ async function logIn({ out, env, stdin, url: urlOf }: Session, input: Input): Pr
   const url = urlOf();
   const profile = profileOf(input, env);
   const key = await readSecret(stdin, (text) => out.say(text), "API key");
-  // Throws when the service refuses the key or does not answer; then nothing is stored.
+  // These two lines throw when the service refuses the key, does not answer, or is not Postrider; then nothing is stored.
   const { org } = await openService({ url, key }, out.say).client.readOrganization();
   const organization = org.name;
   const path = profilesPath(env);

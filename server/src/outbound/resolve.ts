@@ -78,38 +78,25 @@ async function askSystem(hostname: string): Promise<string[]> {
   return (await lookUp(hostname, { all: true })).map(({ address }) => address);
 }
 
-/** How long a name waits for the system's resolver while it is busy with another name. */
+/** How long a name waits for the system's resolver while it is busy with other names. */
 const turnLimitMs = 4_000;
-let isTaken = false;
-const waiting = new Set<() => void>();
+/** Resolves when all calls so far have ended. */
+let ended: Promise<unknown> = Promise.resolve();
 
 /** Runs one call at a time in this process. @throws {Error} with the code ETIMEOUT when its turn does not come in time. */
 async function inTurn<T>(hostname: string, run: () => Promise<T>): Promise<T> {
-  if (isTaken) await turn(hostname);
-  isTaken = true;
-  try {
-    return await run();
-  } finally {
-    const [next] = waiting;
-    isTaken = next !== undefined;
-    next?.();
-  }
-}
-
-function turn(hostname: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      waiting.delete(begin);
-      const text = `the system's resolver was busy, so ${hostname} was not looked up`;
-      reject(Object.assign(new Error(text), { code: "ETIMEOUT", syscall: "getaddrinfo" }));
-    }, turnLimitMs);
-    function begin(): void {
-      waiting.delete(begin);
-      clearTimeout(timer);
-      resolve();
-    }
-    waiting.add(begin);
+  const isTurn = within(
+    turnLimitMs,
+    ended.then(() => true),
+    false,
+  );
+  const result = isTurn.then((isFree) => {
+    if (isFree) return run();
+    const text = `the system's resolver was busy, so ${hostname} was not looked up`;
+    throw Object.assign(new Error(text), { code: "ETIMEOUT", syscall: "getaddrinfo" });
   });
+  ended = Promise.allSettled([ended, result]);
+  return result;
 }
 
 function isTimeout(reason: unknown): boolean {

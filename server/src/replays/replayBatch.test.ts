@@ -2,6 +2,7 @@ import type pg from "pg";
 import { describe, expect, onTestFinished } from "vitest";
 import { databaseTest, file } from "../../test/support/fixtures.ts";
 import { storeDueItems, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
+import { holdTable } from "../../test/support/heldLocks.ts";
 import { until } from "../../test/support/until.ts";
 import { noChanges } from "../../test/support/idleSink.ts";
 import { firstIdAt, newRootId } from "../postgres/ids.ts";
@@ -99,6 +100,14 @@ async function anyUser(pool: pg.Pool): Promise<string> {
   return id;
 }
 
+function startWorker(deps: BatchDeps) {
+  const quiet = createQuiet({ afterMs: 60_000, isWatched: () => false, now: Date.now });
+  const worker = createReplayWorker({ ...deps, log: createLog("silent"), quiet });
+  onTestFinished(() => worker.stop());
+  worker.start();
+  return worker;
+}
+
 it("the total of a large set, counted while the job runs, includes events that the job has replayed", async ({
   pool,
   deps,
@@ -106,10 +115,7 @@ it("the total of a large set, counted while the job runs, includes events that t
   // One event in a batch, and a second until the next one is due.
   await pool.query("update replays set total = null, rate_per_second = 1");
   await pool.query("update replay_parts set is_counted = false");
-  const quiet = createQuiet({ afterMs: 60_000, isWatched: () => false, now: Date.now });
-  const worker = createReplayWorker({ ...deps, log: createLog("silent"), quiet });
-  onTestFinished(() => worker.stop());
-  worker.start();
+  startWorker(deps);
   const total = await until(
     async () => (await pool.query<{ total: number | null }>("select total from replays")).rows[0]!.total,
     (seen) => seen !== null,
@@ -145,32 +151,33 @@ describe("a batch of a replay", () => {
     expect(await made()).toEqual({ events: 25, sources: 25, replayed: 25 });
   });
 
-  it("keeps its lease however long it takes, until another node has it", async ({ pool, queries, claim }) => {
+  it("keeps its lease while the worker reads its page, however long that takes", async ({
+    pool,
+    deps,
+    made,
+  }) => {
+    const release = await holdTable(pool, "events");
+    const worker = startWorker(deps);
+    const leaseUntil = async (): Promise<number | null> => {
+      const { rows } = await pool.query<{ ms: number | null }>("select lease_until as ms from replays");
+      return rows[0]!.ms;
+    };
+    await until(leaseUntil, (ms) => ms !== null);
+    await pool.query("update replays set lease_until = 0");
+    await until(leaseUntil, (ms) => ms! > Date.now());
+    await release();
+    await until(made, ({ replayed }) => replayed > 0);
+    await worker.stop();
+  });
+
+  it("loses its lease when another node has taken over the job", async ({ pool, queries, claim }) => {
     const job = await claim();
-    const expire = (): Promise<unknown> => pool.query("update replays set lease_until = 0");
-    const isLeased = async (): Promise<boolean> => {
-      const { rows } = await pool.query<{ isLeased: boolean }>(
-        `select lease_until > extract(epoch from now()) * 1000 as "isLeased" from replays`,
-      );
-      return rows[0]!.isLeased;
-    };
-    const work = async (): Promise<void> => {
-      await expire();
-      await until(isLeased);
-    };
-    await whileLeased(queries, job, work, 20);
-    await expire();
-    const next = await claim();
-    expect(next.leaseToken).not.toBe(job.leaseToken);
-    await expire();
+    await pool.query("update replays set lease_until = 0");
+    await claim();
+    await pool.query("update replays set lease_until = 0");
     let looks = 0;
-    await whileLeased(
-      queries,
-      job,
-      () => until(() => Promise.resolve(++looks > 20)).then(() => undefined),
-      1,
-    );
-    expect(await isLeased()).toBe(false);
+    await whileLeased(queries, job, () => until(() => ++looks > 20).then(() => undefined), 1);
+    expect((await pool.query("select lease_until from replays")).rows).toEqual([{ lease_until: 0 }]);
   });
 
   it("is rejected from a node that has the lease but read the cursor before another batch", async ({
