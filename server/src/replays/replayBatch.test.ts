@@ -158,13 +158,15 @@ describe("a batch of a replay", () => {
   }) => {
     const release = await holdTable(pool, "events");
     const worker = startWorker(deps);
-    const leaseUntil = async (): Promise<number | null> => {
-      const { rows } = await pool.query<{ ms: number | null }>("select lease_until as ms from replays");
-      return rows[0]!.ms;
+    const readLease = async (): Promise<{ token: number | null; ms: number | null }> => {
+      const { rows } = await pool.query("select lease_token as token, lease_until as ms from replays");
+      return rows[0];
     };
-    await until(leaseUntil, (ms) => ms !== null);
+    const first = await until(readLease, ({ ms }) => ms !== null);
     await pool.query("update replays set lease_until = 0");
-    await until(leaseUntil, (ms) => ms! > Date.now());
+    // A worker that gave up would claim the job with another token.
+    const renewed = await until(readLease, ({ ms }) => ms !== null && ms > Date.now());
+    expect(renewed.token).toBe(first.token);
     await release();
     await until(made, ({ replayed }) => replayed > 0);
     await worker.stop();
