@@ -69,6 +69,11 @@ it("keeps the focus in the filter of publications, which follows the address", a
 
 it("scrolls the palette to the marked choice, and takes back what it said of another id", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
+  const letGo = Promise.withResolvers<void>();
+  await page.route("**/api/v1/auth/me", async (route) => {
+    await letGo.promise;
+    await route.fallback();
+  });
   await page.goto("/usage");
   await page.getByText("Accepted this month").waitFor();
   await page.keyboard.press("Control+k");
@@ -76,6 +81,10 @@ it("scrolls the palette to the marked choice, and takes back what it said of ano
   await palette.getByRole("combobox").waitFor();
   await page.keyboard.press("ArrowUp");
   const choice = palette.getByRole("option", { selected: true });
+  expect(await choice.textContent()).toBe("Demo");
+  // The role arrives only now, and inserts a choice before the marked one.
+  letGo.resolve();
+  await palette.getByRole("option", { name: "New target" }).waitFor();
   expect(await choice.textContent()).toBe("Demo");
   await expect
     .poll(async () => {

@@ -9,6 +9,8 @@ import { pages } from "./pages.ts";
 import { useFound } from "./useFound.ts";
 
 interface Choice {
+  /** Tells the choice from the others of the list: the path that it opens, or the pasted id. */
+  key: string;
   name: string;
   go: () => void;
 }
@@ -16,18 +18,22 @@ interface Choice {
 /** The command palette. It opens pages, targets and customers by their names, and any object by its pasted id. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
-  const [marked, setMarked] = useState(0);
+  // The mark is kept by key, because choices before it may arrive later, such as those that need a role.
+  const [marked, setMarked] = useState<string>();
   const goes = useRef(false);
   const { choices, problem } = useChoices(text, () => {
     goes.current = true;
     onClose();
   });
-  const at = Math.min(marked, choices.length - 1);
+  const at = Math.max(
+    0,
+    choices.findIndex(({ key }) => key === marked),
+  );
   function press(event: React.KeyboardEvent): void {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0) {
       event.preventDefault();
-      setMarked((at + step + choices.length) % Math.max(1, choices.length));
+      setMarked(choices[(at + step + choices.length) % Math.max(1, choices.length)]?.key);
     }
     if (event.key === "Enter") choices[at]?.go();
   }
@@ -53,7 +59,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             value={text}
             onChange={(event) => {
               setText(event.target.value);
-              setMarked(0);
+              setMarked(undefined);
             }}
             onKeyDown={press}
           />
@@ -71,21 +77,21 @@ interface ChoicesProps {
   choices: readonly Choice[];
   /** The index of the marked choice. */
   at: number;
-  onMark: (index: number) => void;
+  onMark: (key: string) => void;
 }
 
 function Choices({ choices, at, onMark }: ChoicesProps) {
   return (
     <ul id="palette-choices" role="listbox" aria-label="Results" className="max-h-80 overflow-y-auto p-2">
-      {choices.map(({ name, go }, index) => (
+      {choices.map(({ key, name, go }, index) => (
         <li
-          key={`${index} ${name}`}
+          key={`${index} ${key}`}
           id={`palette-choice-${index}`}
           ref={index === at ? scrollTo : undefined}
           role="option"
           aria-selected={index === at}
           className="cursor-pointer rounded-control px-3 py-1.5 aria-selected:bg-sunken"
-          onMouseMove={() => onMark(index)}
+          onMouseMove={() => onMark(key)}
           onClick={go}
         >
           {name}
@@ -116,7 +122,7 @@ function useChoices(text: string, onClose: () => void): { choices: Choice[]; pro
       }
     };
     const ofThis = problem?.id === id ? problem.text : undefined;
-    return { choices: [{ name: `Open ${id}`, go: () => void open() }], problem: ofThis };
+    return { choices: [{ key: id, name: `Open ${id}`, go: () => void open() }], problem: ofThis };
   }
   const all = [
     ...pages,
@@ -129,6 +135,7 @@ function useChoices(text: string, onClose: () => void): { choices: Choice[]; pro
     .filter(({ name }) => name.toLowerCase().includes(wanted))
     .concat(found)
     .map(({ path, name }) => ({
+      key: path,
       name,
       go: () => {
         onClose();
