@@ -1,4 +1,4 @@
-import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { notifyManager, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -11,6 +11,10 @@ import "./style.css";
 
 const retries = 2;
 const firstRetryMs = 300;
+
+// By default a timer tells pages of a request's state. Until it fires, a clicked checkbox would show its former state, and
+// leaving a page would not be asked about.
+notifyManager.setScheduler(queueMicrotask);
 
 const queries = new QueryClient({
   defaultOptions: {

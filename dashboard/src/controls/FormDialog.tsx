@@ -1,13 +1,12 @@
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Problem } from "../api/problem.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { AwaitedOnce } from "./AwaitedOnce.tsx";
 import { Button, type ButtonProps } from "./Button.tsx";
 import { Card } from "./Card.tsx";
 import { Form, TextField } from "./Field.tsx";
 import { Modal } from "./Modal.tsx";
 import { toast } from "./toasts.ts";
-
-const AwaitedOnce = lazy(async () => ({ default: (await import("./AwaitedOnce.tsx")).AwaitedOnce }));
 
 /** The state of a mutation. */
 interface State {
@@ -67,9 +66,7 @@ export function FormDialog(props: FormDialogProps) {
         {doing.error !== null && (
           <ProblemCard error={doing.error} {...(doing.retry && { onRetry: doing.retry })} />
         )}
-        <Suspense fallback={null}>
-          {secret !== undefined && <AwaitedOnce what={secret} doing={doing} />}
-        </Suspense>
+        {secret !== undefined && <AwaitedOnce what={secret} doing={doing} />}
         <div className="flex justify-end gap-2">
           <Button busy={isAwaited} onClick={onClose}>
             {decline}
