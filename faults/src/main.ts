@@ -11,7 +11,7 @@ import { type EpisodeSettings, run } from "./run.ts";
 import { openSession, type Session } from "./session.ts";
 
 // Processes of the service reuse code that earlier processes compiled.
-process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "postrider-compile-cache");
+process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../../node_modules/.cache/compiled");
 
 /** Default average interval between steps, and longest duration of a step's fault, milliseconds. */
 const pace = { gapMs: 1_500, harmMs: 16_000 };
