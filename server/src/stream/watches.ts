@@ -21,6 +21,8 @@ const lookEveryMs = 1_000;
 const quietLookEveryMs = 10_000;
 /** A watch is a lease: if its node dies, it lapses after this time. Until then, other nodes send changes that nobody receives. */
 const lease = { ms: 90_000, renewedEveryMs: 30_000 };
+/** The least number of known targets at which deleted ones are looked for. */
+const minTargets = 1_000;
 /** Tolerance for differences between the nodes' clocks and for the duration of the transaction that creates a target. */
 const lateMs = 60_000;
 
@@ -34,6 +36,8 @@ export class Watches {
   readonly #orgs = new Set<string>();
   /** The organization of each of their targets. */
   readonly #orgOf = new Map<string, string>();
+  /** At this number of targets, which grows with them, the deleted ones are forgotten. */
+  #forgottenAt = minTargets;
   /** Targets created before this time (Unix milliseconds) have been loaded. */
   #lookedUntilMs = Date.now();
   #renewedAtMs = performance.now();
@@ -79,7 +83,8 @@ export class Watches {
 
   end(orgId: string): void {
     this.#own.delete(orgId);
-    this.#removing = this.#remove("org_id = $2", orgId);
+    const earlier = this.#removing;
+    this.#removing = this.#remove("org_id = $2", orgId).then(() => earlier);
   }
 
   /** Called when the table may have lost its rows: it is unlogged, and empty after a crash of the database. */
@@ -117,6 +122,7 @@ export class Watches {
       this.#forgetUnwatched();
       await this.#loadTargets([...this.#elsewhere].filter((orgId) => !this.#orgs.has(orgId)));
       await this.#loadNewTargets();
+      if (this.#orgOf.size >= this.#forgottenAt) await this.#forgetDeleted();
       if (performance.now() - this.#renewedAtMs > lease.renewedEveryMs) {
         this.#renewedAtMs = performance.now();
         await this.#renew([...this.#own]);
@@ -139,8 +145,8 @@ export class Watches {
   }
 
   /** Loads all targets of organizations that are watched from now on. */
-  async #loadTargets(orgIds: readonly string[]): Promise<void> {
-    if (orgIds.length === 0) return;
+  async #loadTargets(orgIds: readonly string[]): Promise<readonly TargetOf[]> {
+    if (orgIds.length === 0) return [];
     const { rows } = await this.#deps.pool.query<TargetOf>({
       name: "load_watched_targets",
       text: `select t.id, t.org_id
@@ -151,6 +157,15 @@ export class Watches {
     for (const row of rows) this.#orgOf.set(row.id, row.org_id);
     for (const orgId of orgIds) this.#orgs.add(orgId);
     this.isAnyWatched = true;
+    return rows;
+  }
+
+  /** Loads all targets again, once their number has doubled, because no other node tells which ones it deleted. */
+  async #forgetDeleted(): Promise<void> {
+    const known = [...this.#orgOf.keys()];
+    const present = new Set((await this.#loadTargets([...this.#orgs])).map(({ id }) => id));
+    for (const id of known) if (!present.has(id)) this.#orgOf.delete(id);
+    this.#forgottenAt = Math.max(minTargets, 2 * this.#orgOf.size);
   }
 
   /**
