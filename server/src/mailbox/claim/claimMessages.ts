@@ -84,6 +84,7 @@ function repeatedClaimIds(requests: readonly ClaimRequest[]): Set<number> {
 
 async function claimDistinct(deps: OldestDeps, requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
   const { keyHashes, keyNumbers } = numberKeys(requests);
+  const watermarks = requests.map(({ mailboxId }) => deps.watermarks.of(mailboxId));
   const hasClaimIds = requests.some((request) => request.claimId !== null);
   const rows = await callFunction(deps.pool, "claim_messages", {
     p_retention_ms: deps.retentionMs,
@@ -94,11 +95,12 @@ async function claimDistinct(deps: OldestDeps, requests: readonly ClaimRequest[]
     p_maxes: int2Array(requests.map((request) => request.max)),
     p_leases_ms: int4Array(requests.map((request) => request.leaseMs)),
     p_claim_digests: hasClaimIds ? byteaArray(requests.map(({ claimId }) => digestOf(claimId))) : null,
-    p_watermarks: int8Array(requests.map(({ mailboxId }) => deps.watermarks.of(mailboxId))),
+    p_watermarks: int8Array(watermarks),
   });
   const answer = readAnswer(requests, rows, await publishedPayloads(deps.pool, rows));
   for (const [mailboxId, { walkedTo, remaining }] of answer.boxes) {
-    deps.watermarks.note(mailboxId, walkedTo);
+    const from = watermarks[requests.findIndex((request) => request.mailboxId === mailboxId)]!;
+    deps.watermarks.note(mailboxId, from, walkedTo);
     const its =
       answer.boxes.size === 1 ? requests : requests.filter((request) => request.mailboxId === mailboxId);
     deps.onClaimed?.(mailboxId, its.length, remaining.ready);

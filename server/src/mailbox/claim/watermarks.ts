@@ -21,25 +21,26 @@ interface Watermark {
  */
 export function createWatermarks(nowMs: () => number) {
   const watermarks = new Map<string, Watermark>();
+  const isDue = ({ latestAtMs }: Watermark): boolean => nowMs() - latestAtMs >= trustedAfterMs;
   return {
     /** A position before which the mailbox has no ready message; 0 when no such position is known. */
     of(mailboxId: string): number {
       const watermark = watermarks.get(mailboxId);
-      if (watermark === undefined) return 0;
-      if (nowMs() - watermark.latestAtMs < trustedAfterMs) return watermark.trusted;
-      // This claim starts at the first message; the next claims start at the latest watermark.
-      watermark.trusted = watermark.latest;
-      watermark.latestAtMs = nowMs();
-      return 0;
+      return watermark === undefined || isDue(watermark) ? 0 : watermark.trusted;
     },
     /**
-     * Records that a claim has read the mailbox up to `position`; 0 forgets the watermark. A position before the watermark means
-     * that a claim from an earlier message found one there. Messages after it may be ready as well, so the watermark goes back.
+     * Records that a claim has read the mailbox from the watermark `from` up to `position`; 0 forgets the watermark. A position
+     * before the watermark means that a claim from an earlier message found one there. Messages after it may be ready as well, so
+     * the watermark goes back. Refused claims read nothing and must not be noted: they are no scan from the first message.
      */
-    note(mailboxId: string, position: number): void {
+    note(mailboxId: string, from: number, position: number): void {
       const watermark = watermarks.get(mailboxId);
       if (position === 0) watermarks.delete(mailboxId);
       else if (watermark !== undefined) {
+        if (from === 0 && isDue(watermark)) {
+          watermark.trusted = watermark.latest;
+          watermark.latestAtMs = nowMs();
+        }
         if (position < watermark.trusted) watermark.trusted = watermark.latest = position;
         else watermark.latest = Math.max(watermark.latest, position);
       } else {
