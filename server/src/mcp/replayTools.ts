@@ -61,7 +61,7 @@ const replayItems = defineTool(
     const path = "/api/v1/replays";
     const which = { filter, include_replayed };
     const dryRun = await replay<Static<typeof DryRun>>(context, path, { ...which, dry_run: true });
-    if (confirm_count !== dryRun.count || dryRun.count === 0) {
+    if (!isConfirmed(dryRun, confirm_count)) {
       const next_step = nextStep(dryRun, confirm_count);
       return { is_started: false, ...dryRun, replay_id: null, next_step };
     }
@@ -69,6 +69,11 @@ const replayItems = defineTool(
     return { is_started: true, ...dryRun, replay_id: id, next_step: "The replay runs in the background." };
   },
 );
+
+/** Where counting stops by time, no two counts are equal: the confirmed one must be at least the lower bound. */
+function isConfirmed({ count, count_is_exact: isExact }: Static<typeof DryRun>, confirmed = 0): boolean {
+  return count > 0 && (isExact ? confirmed === count : confirmed >= count);
+}
 
 /** Starts a replay. Not repeatable: a repeated request could start a second replay. */
 function replay<Body>(context: ToolContext, path: string, body: unknown): Promise<Body> {
