@@ -23,6 +23,8 @@ declare module "fastify" {
     caller: Caller | null;
     /** The organization of the API key, on routes whose SQL function checks the key. */
     keyOwner: string | null;
+    /** Whether the credential was checked before the whole body had arrived. */
+    awaitsBody: boolean;
     answer: ServerResponse;
     /** When the request's headers were complete, by `performance.now()`. */
     startedAtMs: number;
@@ -37,6 +39,7 @@ declare module "fastify" {
 export function addRequestFields(app: FastifyInstance): void {
   app.decorateRequest("caller", null);
   app.decorateRequest("keyOwner", null);
+  app.decorateRequest("awaitsBody", false);
   app.decorateRequest("answer");
   app.decorateRequest("startedAtMs", 0);
   app.decorateRequest("routePath", "unknown");

@@ -8,6 +8,7 @@ import fastify, {
   type FastifyRequest,
   type onRequestAsyncHookHandler,
   type onRequestHookHandler,
+  type preValidationHookHandler,
 } from "fastify";
 import { limitConnections } from "./connections/connectionLimit.ts";
 import { answerProtocolErrors, refuseConnection } from "./connections/protocolErrors.ts";
@@ -125,6 +126,7 @@ function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
   for (const route of routes) {
     const { method, path, rawBody } = route;
+    const { onRequest, preValidation } = credentialCheck(deps, route);
     app.route({
       method,
       url: path,
@@ -138,8 +140,9 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readon
         missingFields: route.missingFields,
         keptField: route.keptField,
       },
-      onRequest: [nameRoute(path, rawBody !== undefined), ...credentialCheck(deps, route)],
+      onRequest: [nameRoute(path, rawBody !== undefined), ...onRequest],
       preValidation: [
+        ...preValidation,
         ...(takesKnownQuery(route) ? [knownQuery(route.query)] : []),
         ...queryNumbers(route.query),
       ],
@@ -205,13 +208,18 @@ function nameRoute(path: string, takesRawBody: boolean): onRequestHookHandler {
   };
 }
 
-/** Hooks that check the credential before the body is read, so that the service parses nothing for unknown callers. */
-function credentialCheck(
-  deps: ServerDeps,
-  route: RouteRecord,
-): (onRequestHookHandler | onRequestAsyncHookHandler)[] {
+interface CredentialCheck {
+  onRequest: (onRequestHookHandler | onRequestAsyncHookHandler)[];
+  preValidation: preValidationHookHandler[];
+}
+
+/**
+ * Hooks that check the credential before the body is read, so that the service parses nothing for unknown callers. They check it
+ * again after a body that arrived later, which may take half a minute: the user may have lost the role.
+ */
+function credentialCheck(deps: ServerDeps, route: RouteRecord): CredentialCheck {
   const { credential, leastRole } = route;
-  if (credential === "none") return [];
+  if (credential === "none") return { onRequest: [], preValidation: [] };
   if (credential === "apiKeyInSql") {
     const door = scopeDoor(deps, route);
     const check: onRequestHookHandler = (request, _reply, done) => {
@@ -220,17 +228,22 @@ function credentialCheck(
       if (request.headers["x-session-token"] === undefined) return done(unauthorized());
       authenticate(deps.pool, request, "apiKey", deps.onKeyUsed).then(() => done(), done);
     };
-    return [check];
+    return { onRequest: [check], preValidation: [] };
   }
   const door = scopeDoor(deps, route);
-  return [
-    async (request: FastifyRequest) => {
-      const caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
-      request.caller = caller;
-      if (caller.scope !== undefined) await door.admit(caller.orgId, caller.scope, request);
-      if (leastRole !== undefined) requireRole(caller, leastRole);
-    },
-  ];
+  const check = async (request: FastifyRequest): Promise<void> => {
+    const caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
+    request.caller = caller;
+    if (caller.scope !== undefined) await door.admit(caller.orgId, caller.scope, request);
+    if (leastRole !== undefined) requireRole(caller, leastRole);
+    // Requests that the service makes to itself do not have the field.
+    request.awaitsBody = "complete" in request.raw && !request.raw.complete;
+  };
+  const checkAgain: preValidationHookHandler = (request, _reply, done) => {
+    if (request.awaitsBody) check(request).then(() => done(), done);
+    else done();
+  };
+  return { onRequest: [check], preValidation: [checkAgain] };
 }
 
 function keyOf(request: FastifyRequest): string | undefined {
