@@ -82,6 +82,25 @@ test("the service works on an answer until it is complete, or until the client h
   expect(pacedConnection(inPieces.sockets[0]!)!.isWorking()).toBe(false);
 });
 
+test("a client that takes no byte of its answer is disconnected, and one that waits for its answer is not", async () => {
+  const { handler, begun, release } = held();
+  const piece = Buffer.alloc(40 * 1024 * 1024);
+  const { server, port, sockets } = await start((request, response) => {
+    if (request.url === "/large") response.end(piece);
+    else handler(request, response);
+  });
+  expect(server.timeout).toBe(60_000);
+  server.timeout = 200;
+  const waiting = await pipeline(port, get);
+  await until(begun);
+  const deaf = await pipeline(port, get.replace("/", "/large"));
+  deaf.socket.pause();
+  await until(() => sockets[1]?.destroyed === true);
+  expect(sockets[0]!.destroyed).toBe(false);
+  release();
+  await until(() => waiting.statuses().length === 1);
+});
+
 test("a connection is not read while many of its pipelined requests wait, and all of them are answered", async () => {
   const { handler, begun, release } = held();
   const { port, sockets } = await start(handler);

@@ -3,6 +3,9 @@ import type { Socket } from "node:net";
 import { type Handler, PacedConnection, type Waiting } from "./pacedConnection.ts";
 import { PacedRequest } from "./pacedRequest.ts";
 
+/** After this time without progress, a connection ends unless the service is working on an answer. */
+const maxPauseMs = 60_000;
+
 /**
  * An HTTP server that handles one request of a connection at a time, even if the client pipelines requests, and sends the
  * answers in order.
@@ -33,6 +36,10 @@ export class PacedServer extends Server<typeof PacedRequest> {
     });
     this.on("request", (request, response) => {
       pacedConnections.get(request.socket)?.begin(request, response, this.handle);
+    });
+    // Bytes that the client takes are progress: a client that does not read its answer must not keep it in memory.
+    this.setTimeout(maxPauseMs, (socket) => {
+      if (pacedConnections.get(socket)?.isWorking() !== true) socket.destroy();
     });
   }
 }
