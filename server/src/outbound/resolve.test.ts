@@ -1,5 +1,8 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createResolve } from "./resolve.ts";
 
@@ -107,7 +110,7 @@ test("an unknown name gives an error", async () => {
   });
 });
 
-test("a name that the system's resolver does not find in time delays no other name for long", async () => {
+test("a name that the system's resolver does not find in time delays no other name for long, and names of the hosts file not at all", async () => {
   const { server } = await startNameServer({ [typeA]: [], [typeAaaa]: [] });
   const slow = Promise.withResolvers<string[]>();
   const looked: string[] = [];
@@ -115,7 +118,14 @@ test("a name that the system's resolver does not find in time delays no other na
     looked.push(name);
     return name === "late.example" ? Promise.resolve(["192.0.2.8"]) : slow.promise;
   };
-  const resolve = createResolve({ servers: [server], lookup });
+  const folder = mkdtempSync(join(tmpdir(), "hosts-"));
+  stops.push(() => rmSync(folder, { recursive: true }));
+  const hostsFile = join(folder, "hosts");
+  writeFileSync(
+    hostsFile,
+    "# 192.0.2.1 listed.example\n192.0.2.9\tother Listed.example # mine\n::9 listed.example\n",
+  );
+  const resolve = createResolve({ servers: [server], lookup, hostsFile });
   const failed: unknown[] = [];
   const answers = ["one.example", "two.example", "three.example"].map((name) =>
     resolve(name).catch((error: unknown) => void failed.push(error)),
@@ -123,6 +133,7 @@ test("a name that the system's resolver does not find in time delays no other na
   await expect.poll(() => failed.length).toBe(2);
   expect(failed).toEqual([1, 2].map(() => expect.objectContaining({ code: "ETIMEOUT" })));
   expect(looked).toHaveLength(1);
+  expect(await resolve("listed.example")).toEqual(["192.0.2.9", "::9"]);
   const late = resolve("late.example");
   slow.resolve(["192.0.2.7"]);
   expect((await Promise.all(answers)).filter(Boolean)).toEqual([["192.0.2.7"]]);

@@ -1,4 +1,6 @@
 import { lookup as lookUp, Resolver } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
 import { within } from "../runtime/within.ts";
 
 /** Returns the addresses of a host name, at least one; rejects with the resolver's error. */
@@ -11,6 +13,8 @@ export interface ResolveOptions {
   queryTimeoutMs?: number;
   /** Replaces the system's resolver in tests. */
   lookup?: Resolve;
+  /** Default `/etc/hosts`. */
+  hostsFile?: string;
 }
 
 /** A connect attempt cannot try more addresses than this. */
@@ -24,8 +28,8 @@ const lateAnswerMs = 100;
  * Creates a resolver that slow name servers cannot block.
  *
  * Node runs at most two calls of `dns.lookup` at a time, so two names that never resolve would delay every other connection, also
- * those to the database. This resolver queries the name servers directly. It falls back to `dns.lookup` (hosts file, search
- * domains) only after they answered that the name has no addresses, and for one name at a time, because a name server may be
+ * those to the database. This resolver queries the name servers directly. It falls back to the hosts file and
+ * `dns.lookup` (search domains) only after they answered that the name has no addresses, and to the latter for one name at a time, because a name server may be
  * silent when it is asked again. Concurrent lookups of one name share an answer; nothing is cached afterwards.
  */
 export function createResolve(options: ResolveOptions = {}): Resolve {
@@ -36,7 +40,7 @@ export function createResolve(options: ResolveOptions = {}): Resolve {
     if (isLocalhost(hostname)) return Promise.resolve(localhostAddresses);
     const known = asking.get(hostname);
     if (known !== undefined) return known;
-    const answer = ask(resolver, hostname, options.lookup).finally(() => asking.delete(hostname));
+    const answer = ask(resolver, hostname, options).finally(() => asking.delete(hostname));
     asking.set(hostname, answer);
     return answer;
   };
@@ -52,7 +56,7 @@ export function isLocalhost(hostname: string): boolean {
 async function ask(
   resolver: Resolver,
   hostname: string,
-  lookup: Resolve = askSystem,
+  { lookup = askSystem, hostsFile = "/etc/hosts" }: ResolveOptions,
 ): Promise<readonly string[]> {
   const ipv4 = resolver.resolve4(hostname);
   const ipv6 = resolver.resolve6(hostname);
@@ -70,8 +74,18 @@ async function ask(
   for (const answer of [first, second]) {
     if (answer.status === "rejected" && isTimeout(answer.reason)) throw answer.reason;
   }
-  const fallback = await inTurn(hostname, () => lookup(hostname));
+  const listed = await readHostsFile(hostname, hostsFile);
+  const fallback = listed.length > 0 ? listed : await inTurn(hostname, () => lookup(hostname));
   return fallback.slice(0, maxAddresses);
+}
+
+/** The addresses of a name in the hosts file, which needs no turn at the system's resolver; empty for an unknown name. */
+async function readHostsFile(hostname: string, path: string): Promise<string[]> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  return text.split("\n").flatMap((line) => {
+    const [address = "", ...names] = line.replace(/#.*/, "").trim().toLowerCase().split(/\s+/);
+    return isIP(address) !== 0 && names.includes(hostname.toLowerCase()) ? [address] : [];
+  });
 }
 
 async function askSystem(hostname: string): Promise<string[]> {
