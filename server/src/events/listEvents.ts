@@ -6,7 +6,7 @@ import { type HandoffSummary, readHandoffs } from "../handoff/record/handoffAnsw
 import { findIds, type Run } from "./findIds.ts";
 import { type Progress, readProgress } from "./progress.ts";
 import { latestReplays } from "./replaysOf.ts";
-import { ApiError } from "../http/contract/errors.ts";
+import { ApiError, clientGone } from "../http/contract/errors.ts";
 import { isMailboxStatus } from "../items/eventStatuses.ts";
 import { restBetween } from "../runtime/restBetween.ts";
 import { ownedKind, readEvents, type StoredEvent } from "./store.ts";
@@ -50,8 +50,7 @@ export async function listEvents(
   let steps = 0;
   return inSnapshot(queries, async (snapshot) => {
     const ids = await listIds(snapshot, filter, async (statement) => {
-      if (signal?.aborted === true)
-        throw new ApiError(503, "the client has disconnected", { retryAfterSeconds: 1 });
+      if (signal?.aborted === true) throw clientGone();
       if (steps++ > 0 && performance.now() > endsAtMs) throw searchTooLong();
       return (await inSteps(() => statement.execute(snapshot))).rows;
     });

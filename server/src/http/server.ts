@@ -17,7 +17,7 @@ import { authenticate, type Caller, presentedKey } from "./contract/credentials.
 import { requireRole } from "./contract/access.ts";
 import { createBodyRoom, registerBodyParser, statedBytes } from "./contract/body.ts";
 import { logFailure, toApiError } from "./contract/errorAnswer.ts";
-import { errorHeaders, noneNamed, notFound, unauthorized } from "./contract/errors.ts";
+import { clientGone, errorHeaders, noneNamed, notFound, unauthorized } from "./contract/errors.ts";
 import { headProblem, isFramingFaulty } from "./contract/headProblem.ts";
 import { knownQuery, queryNumbers } from "./contract/query.ts";
 import { newRequestId } from "./contract/requestId.ts";
@@ -237,6 +237,7 @@ function credentialCheck(deps: ServerDeps, route: RouteRecord): CredentialCheck 
     if (caller.scope !== undefined) await door.admit(caller.orgId, caller.scope, request);
     if (leastRole !== undefined) requireRole(caller, leastRole);
     // Requests that the service makes to itself do not have the field.
+    if (route.method === "GET" && request.answer.destroyed) throw clientGone();
     request.awaitsBody = "complete" in request.raw && !request.raw.complete;
   };
   const checkAgain: preValidationHookHandler = (request, _reply, done) => {

@@ -15,6 +15,8 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
   reply.raw.once("close", () => {
     if (!reply.raw.writableEnded) controller.abort();
   });
+  // It may have closed while the credential was checked.
+  if (reply.raw.destroyed) controller.abort();
   return controller.signal;
 }
 

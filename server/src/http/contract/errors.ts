@@ -131,6 +131,11 @@ export function unauthorized(): ApiError {
   return new ApiError(401, "unauthorized");
 }
 
+/** Ends the work on an answer that nobody reads any more. */
+export function clientGone(): ApiError {
+  return new ApiError(503, "the client has disconnected", { retryAfterSeconds: 1 });
+}
+
 /** 409 for an item to a disabled mailbox. Disabled targets of other kinds hold their items. */
 export function mailboxDisabled(): ApiError {
   return new ApiError(409, "the mailbox is disabled: enable it first", "mailbox_disabled");
