@@ -152,6 +152,15 @@ describe("a card is refused with the error and its place", () => {
   it.for([
     [{ auth: { type: "basic" } }, "auth.type must be bearer, api_key or none"],
     [{ auth: { type: "bearer" } }, "auth.token is required"],
+    [{ auth: { type: "none", token: "t" } }, "auth.token does not apply when auth.type is none"],
+    [
+      { auth: { type: "bearer", token: "t", value: "v" } },
+      "auth.value does not apply when auth.type is bearer",
+    ],
+    [
+      { auth: { type: "api_key", header: "X-K", value: "v", token: "t" } },
+      "auth.token does not apply when auth.type is api_key",
+    ],
     [{ agent_card_url: undefined }, "agent_card_url is required"],
     [{ result_target_id: "0".repeat(32) }, "result_target_id must be a mailbox or webhook target"],
   ] as const)("fields: %j", async ([fields, problem], { create }) => {

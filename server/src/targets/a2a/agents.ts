@@ -99,12 +99,14 @@ export function readAuth(
   if (confirmOrigin !== undefined && auth?.type !== "bearer" && auth?.type !== "api_key") {
     return unreadable("confirm_origin needs auth of type bearer or api_key");
   }
-  switch (auth?.type) {
-    case undefined:
+  if (auth === undefined) return { ok: true, value: { type: "none" } };
+  const unused = unusedField(auth);
+  if (unused !== undefined) return unreadable(`auth.${unused} does not apply when auth.type is ${auth.type}`);
+  switch (auth.type) {
     case "none":
       return { ok: true, value: { type: "none" } };
     case "bearer":
-      if (auth?.token === undefined) return unreadable("auth.token is required when auth.type is bearer");
+      if (auth.token === undefined) return unreadable("auth.token is required when auth.type is bearer");
       return { ok: true, value: { type: "bearer", token: auth.token } };
     case "api_key":
       return readApiKey(auth);
@@ -112,6 +114,18 @@ export function readAuth(
       return unreadable("auth.type must be bearer, api_key or none");
   }
 }
+
+/** A field that has no meaning for the type, and would be dropped. */
+function unusedField({ type, ...fields }: Static<typeof Auth>): string | undefined {
+  const used = new Map([
+    ["none", []],
+    ["bearer", ["token"]],
+    ["api_key", ["header", "value"]],
+  ]).get(type);
+  return used && credentialFields.find((name) => fields[name] !== undefined && !used.includes(name));
+}
+
+const credentialFields = ["token", "header", "value"] as const;
 
 function readApiKey({ header, value }: Static<typeof Auth>): Read<AgentAuth> {
   if (header === undefined) return unreadable("auth.header is required when auth.type is api_key");
