@@ -97,6 +97,21 @@ it.for([
   expect(new Date(headerOf(answer, "date")!).toUTCString()).toBe(headerOf(answer, "date"));
 });
 
+it.for([
+  ["a form", "Content-Type: application/x-www-form-urlencoded\r\n", "a=1"],
+  ["text that is not JSON", "Content-Type: application/json\r\n", "{a"],
+  ["a compressed body", "Content-Type: application/json\r\nContent-Encoding: gzip\r\n", "{}"],
+] as const)(
+  "an unknown path is answered 404, not with a refusal of its body: %s",
+  async ([_form, headers, body], { exchange }) => {
+    const length = `Content-Length: ${body.length}\r\n`;
+    for (const line of ["POST /nowhere", "PUT /api/v1/targets", "DELETE /api/v1/nothing"]) {
+      const answer = await exchange(`${line} HTTP/1.1\r\nHost: x\r\n${headers}${length}\r\n${body}`);
+      expect([answer.status, answer.body]).toEqual([404, '{"error":"not found"}']);
+    }
+  },
+);
+
 it("a body with a Content-Encoding is refused with 415, and the answer lists the accepted types", async ({
   exchange,
   mailbox,

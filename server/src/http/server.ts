@@ -92,7 +92,8 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     request.startedAtMs = performance.now();
     request.answer = reply.raw;
     addCommonHeaders(request, reply);
-    done(headProblem(request.raw));
+    // An unknown path is refused before the body is read, which may have any form.
+    done(headProblem(request.raw) ?? (request.is404 ? notFound() : undefined));
   });
   app.addHook("onSend", (request, reply, _payload, done) => {
     const { socket } = request;
