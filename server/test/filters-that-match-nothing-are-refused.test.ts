@@ -7,9 +7,11 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" }).extend("mailbox", file, ({
   createMailbox(node, {}, account),
 );
 
-describe("an unknown query parameter is 400", () => {
+describe("an unknown or repeated query parameter is 400", () => {
   it.for([
     ["/api/v1/events?statuz=FAILED", '"statuz" is not a query parameter of this route: did you mean status?'],
+    ["/api/v1/events?limit=5&limit=6", "limit is given more than once"],
+    ["/api/v1/stream?types=item&types=target", "types is given more than once"],
     ["/api/v1/events?Limit=5", '"Limit" is not a query parameter of this route: did you mean limit?'],
     [
       "/api/v1/events?limit=5&type=a",

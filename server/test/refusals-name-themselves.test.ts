@@ -89,6 +89,8 @@ it("an API key that an organization may not create is refused with an error code
     body: { name: "k" },
   });
   expect([answer.status, answer.headers["x-error-code"]]).toEqual([402, "workspace_suspended"]);
+  // Without a subscription there is no open invoice.
+  expect(answer.body.error).toMatch(/pay the open invoice, or set up payment anew if there is none$/);
 });
 
 it("the error code of an acknowledgement says whether the claim is lost or the message has ended", async ({

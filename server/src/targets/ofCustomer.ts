@@ -39,8 +39,10 @@ export async function refuseBeyondReach(
   const own = customerOf(caller.scope);
   if (own === undefined) return undefined;
   const { customer_uid: customerUid } = changes;
+  if (customerUid === null)
+    return invalid("customer_uid cannot be null: your targets belong to your customer");
   // Another customer gets the same refusal as a customer that does not exist.
-  if (customerUid !== undefined && customerUid !== own) return invalid(noSuchCustomer(String(customerUid)));
+  if (customerUid !== undefined && customerUid !== own) return invalid(noSuchCustomer(customerUid));
   return (
     (await refuseOtherResults(queries, caller, changes)) ??
     (caller.scope?.kind === "portal" ? refuseToPortal(kind, changes) : undefined)

@@ -194,7 +194,7 @@ function nameOf(outcome: Named<string>): string {
 export function organizationSuspended(): ApiError {
   return new ApiError(
     402,
-    "the organization is suspended: pay the open invoice to activate it again",
+    "the organization is suspended: to activate it again, pay the open invoice, or set up payment anew if there is none",
     "workspace_suspended",
   );
 }

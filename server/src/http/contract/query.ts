@@ -3,13 +3,19 @@ import type { TSchema } from "typebox";
 import { nearestName } from "../../config/nearestName.ts";
 import { ApiError } from "./errors.ts";
 
-/** Refuses query parameters that a route does not know: otherwise a misspelt filter would list everything. */
+/**
+ * Refuses query parameters that a route does not know, because a misspelt filter would list everything, and parameters that are
+ * given more than once.
+ */
 export function knownQuery(schema: TSchema | undefined): preValidationHookHandler {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, unknown> };
   const known = Object.keys(properties);
   return (request, _reply, done) => {
-    const unknown = Object.keys(request.query as object).find((name) => !known.includes(name));
-    done(unknown === undefined ? undefined : new ApiError(400, describe(unknown, known)));
+    const given = request.query as Record<string, unknown>;
+    const unknown = Object.keys(given).find((name) => !known.includes(name));
+    if (unknown !== undefined) return done(new ApiError(400, describe(unknown, known)));
+    const repeated = known.find((name) => Array.isArray(given[name]));
+    done(repeated === undefined ? undefined : new ApiError(400, `${repeated} is given more than once`));
   };
 }
 
