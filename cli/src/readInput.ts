@@ -72,7 +72,7 @@ function parse(command: Command, args: readonly string[]): Parsed {
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
     // Node's further sentences are advice that does not apply here.
-    throw new UsageError((cause as Error).message.split(". ")[0]!, { cause });
+    throw new UsageError((cause as Error).message.split(". ")[0]!.replaceAll("\n", " "), { cause });
   }
 }
 

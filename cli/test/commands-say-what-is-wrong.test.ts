@@ -53,6 +53,24 @@ describe("exit codes", () => {
     [["target", "list", "more"], /unexpected argument "more"/],
     [["item", "list", "--status", "LOST"], /--status must be one of QUEUED/],
     [["item", "list", "--limit", "0"], /--limit must be a whole number/],
+    [["replay", "--target", "orders", "--rate", "1001"], /--rate must be a whole number from 1 to 1000$/m],
+    [["mailbox", "claim", "orders", "--lease", "43201"], /--lease must be a whole number from 5 to 43200$/m],
+    [
+      ["target", "create", "webhook", "--name", "x", "--max-retries", "51"],
+      /--max-retries must be .* from 0 to 50$/m,
+    ],
+    [
+      ["target", "create", "webhook", "--name", "x", "--retry-interval", "0"],
+      /--retry-interval must be .* from 1 to 86400$/m,
+    ],
+    [
+      ["item", "list", "--since", "-1h"],
+      /^postrider: Option '--since' argument is ambiguous\. Did you .*\.$/m,
+    ],
+    [
+      ["target", "create", "mailbox", "--name", "x", "--max-claims", "0"],
+      /--max-claims must be .* from 1 to 1000$/m,
+    ],
     [["item", "list", "--since", "yesterday"], /--since must be a time such as/],
     [["item", "list", "--since", "2026-02-30"], /--since must be a time such as/],
     [["stats", "--until", "2026-04-31T10:00:00Z"], /--until must be a time such as/],

@@ -45,7 +45,7 @@ async function listen(session: Session, input: Input): Promise<void> {
   const { out } = session;
   const forwarding = readForwarding(input, session.env, out);
   const concurrency = input.number("concurrency", 1, 100) ?? 1;
-  const leaseSeconds = input.number("lease", 5, 86_400) ?? 60;
+  const leaseSeconds = input.number("lease", 5, 43_200) ?? 60;
   const service = await session.connect();
   const [mailboxWord] = input.words;
   const target = input.text("target");

@@ -51,7 +51,7 @@ async function claim({ out, connect }: Session, input: Input): Promise<void> {
   const body = {
     max: input.number("max", 1, 100) ?? 1,
     wait_seconds: input.number("wait", 0, 20) ?? 0,
-    lease_seconds: input.number("lease", 1, 86_400),
+    lease_seconds: input.number("lease", 5, 43_200),
   };
   const { client } = await connect();
   const { messages, remaining } = await client.claimMessages(await targetId(client, input.words[0]!), body);

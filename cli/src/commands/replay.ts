@@ -60,7 +60,7 @@ function webhookId(input: Input): { webhook_id?: "new" } {
 }
 
 async function replayAll({ out, connect }: Session, input: Input): Promise<void> {
-  const rate = input.number("rate", 1, 100_000);
+  const rate = input.number("rate", 1, 1_000);
   const { client } = await connect();
   // The cast is safe: the option's `choices` allow only statuses of items that can be replayed.
   const filter = (await readFilter(client, input)) as NewReplay["filter"];

@@ -60,7 +60,7 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
           help: "number of claims after which a mailbox's message is dead",
         },
       },
-      read: async (_session, input) => ({ max_claims: input.number("max-claims", 0, 1_000_000_000) }),
+      read: async (_session, input) => ({ max_claims: input.number("max-claims", 1, 1_000) }),
     },
   },
   a2a: {

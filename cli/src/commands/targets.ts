@@ -166,8 +166,8 @@ async function readSettings(session: Session, input: Input) {
       : await readGivenJson(session.stdin, filter, "the filter")) as NewTarget["filter"],
     customer_uid: input.text("customer"),
     uid: input.text("uid"),
-    max_retries: input.number("max-retries", 0, 1_000_000),
-    retry_interval_seconds: input.number("retry-interval", 0, 1_000_000_000),
+    max_retries: input.number("max-retries", 0, 50),
+    retry_interval_seconds: input.number("retry-interval", 1, 86_400),
     ...(await readKindSettings(session, input)),
   };
 }

@@ -42,7 +42,7 @@ async function work(session: Session, input: Input): Promise<void> {
   if (file === undefined)
     throw new UsageError("name the command to run: postrider mailbox work <mailbox> -- <command>");
   const concurrency = input.number("concurrency", 1, 100) ?? 1;
-  const leaseSeconds = input.number("lease", 5, 86_400) ?? 60;
+  const leaseSeconds = input.number("lease", 5, 43_200) ?? 60;
   requireProgram(file, env);
   const service = await session.connect();
   const mailbox = await findMailbox(service.client, input.words[0]!);
