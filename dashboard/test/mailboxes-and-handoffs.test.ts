@@ -231,6 +231,17 @@ it("answers an agent that asks for input", async () => {
   expect(problems).toEqual([]);
 });
 
+it("the overview lists a handoff whose agent waits for an authorization", async () => {
+  const targetId = await createAgentTarget(dashboard.service, account, agent.cardUrl, { name: "guarded" });
+  const id = await sendItem(dashboard.service, account, targetId, "auth");
+  await untilHandedOver(dashboard.service, account, id, ({ handoff }) => handoff?.state === "AUTH_REQUIRED");
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/");
+  await page.getByRole("link", { name: "guarded waits for your answer" }).click();
+  await page.getByRole("dialog").getByText("who are you?").waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("keeps the draft of an answer to an agent until it is sent, even if the drawer is closed", async () => {
   const targetId = await createAgentTarget(dashboard.service, account, agent.cardUrl, { name: "asks twice" });
   const id = await sendItem(dashboard.service, account, targetId, "input Which day?");

@@ -167,7 +167,7 @@ function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen
           )}
         </Link>
         <span className="block truncate text-meta text-muted md:hidden">
-          {targetName(targets, row.endpoint_id)} · <Ago at={row.created_at} />
+          <bdi>{targetName(targets, row.endpoint_id)}</bdi> · <Ago at={row.created_at} />
         </span>
       </span>
       <span role="gridcell" className="truncate text-muted max-md:hidden">

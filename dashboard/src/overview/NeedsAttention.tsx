@@ -18,6 +18,8 @@ interface Matter {
   key: string;
   icon: LucideIcon;
   look: string;
+  /** The name that the text begins with. It is isolated, so that a name written from right to left does not reorder the text. */
+  name: string;
   text: string;
   to: string;
   id: string;
@@ -43,13 +45,13 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
         !unread.isPending &&
         !unread.isRefused && (
           <p className="flex items-center gap-2 p-4 text-muted">
-            <CircleCheck size={16} className="text-delivered" aria-hidden /> Nothing. Targets answer, no
-            messages are dead, no handoff waits for you.
+            <CircleCheck size={16} className="shrink-0 text-delivered" aria-hidden /> Nothing. Targets answer,
+            no messages are dead, no handoff waits for you.
           </p>
         )
       ) : (
         <ul>
-          {matters.map(({ key, icon: Icon, look, text, to, id, search }) => (
+          {matters.map(({ key, icon: Icon, look, name, text, to, id, search }) => (
             <li key={key} className="border-b last:border-0">
               <Link
                 to={to}
@@ -58,7 +60,10 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
                 className="flex items-center gap-2.5 px-4 py-2 hover:bg-sunken"
               >
                 <Icon size={16} className={`shrink-0 ${look}`} aria-hidden />
-                <span className="min-w-0 wrap-anywhere">{text}</span>
+                <span className="min-w-0 wrap-anywhere">
+                  <bdi>{name}</bdi>
+                  {text}
+                </span>
               </Link>
             </li>
           ))}
@@ -77,17 +82,24 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
 
 function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Unread } {
   const { healths, unread } = useTargetHealths(targets.slice(0, mostListed));
-  const refetchInterval = useRefreshMs(10_000, 10_000);
   const hasAgents = targets.some((target) => kindOf(target).isHandoff);
-  const waiting = useQuery({ ...handoffsQuery("INPUT_REQUIRED"), enabled: hasAgents, refetchInterval });
+  const waiting = [useWaiting("INPUT_REQUIRED", hasAgents), useWaiting("AUTH_REQUIRED", hasAgents)];
   const nameOf = new Map(targets.map(({ id, name }) => [id, name]));
   const matters = [
     ...targets.flatMap((target) => disabledMatter(target)),
     ...targets.flatMap((target) => failingMatter(target)),
     ...targets.flatMap((target) => deadMatter(target, healths.get(target.id))),
-    ...(waiting.data ?? []).map((item) => waitingMatter(item.id, nameOf.get(item.endpoint_id))),
+    // A handoff whose state has changed between the two answers is in both.
+    ...[...new Map(waiting.flatMap(({ data = [] }) => data.map((item) => [item.id, item]))).values()].map(
+      (item) => waitingMatter(item.id, nameOf.get(item.endpoint_id)),
+    ),
   ];
-  return { matters, unread: bothUnread(unread, unreadOf(hasAgents ? [waiting] : [])) };
+  return { matters, unread: bothUnread(unread, unreadOf(hasAgents ? waiting : [])) };
+}
+
+/** The handoffs in a state in which the agent waits for an answer. */
+function useWaiting(state: string, enabled: boolean) {
+  return useQuery({ ...handoffsQuery(state), enabled, refetchInterval: useRefreshMs(10_000, 10_000) });
 }
 
 function failingMatter({ id, name, enabled, failing_since: since }: Target): Matter[] {
@@ -97,7 +109,8 @@ function failingMatter({ id, name, enabled, failing_since: since }: Target): Mat
       key: `failing-${id}`,
       icon: ZapOff,
       look: "text-retrying",
-      text: `${name} is failing: no attempt has succeeded for ${duration(Math.max(0, Math.floor(serviceNowMs() / 1000) - since))}`,
+      name,
+      text: ` is failing: no attempt has succeeded for ${duration(Math.max(0, Math.floor(serviceNowMs() / 1000) - since))}`,
       to: "/targets/$id",
       id,
       search: { tab: "health" },
@@ -114,7 +127,8 @@ function deadMatter({ id, name }: Target, health: ListedHealth | undefined): Mat
       key: `dead-${id}`,
       icon: Skull,
       look: "text-dead",
-      text: `${name}: ${many} dead ${dead === 1 ? "message" : "messages"}`,
+      name,
+      text: `: ${many} dead ${dead === 1 ? "message" : "messages"}`,
       to: "/mailboxes/$id",
       id,
       search: { status: "DEAD" },
@@ -127,7 +141,8 @@ function waitingMatter(id: string, agent = "An agent"): Matter {
     key: `handoff-${id}`,
     icon: ArrowLeftRight,
     look: "text-claimed",
-    text: `${agent} waits for your answer`,
+    name: agent,
+    text: " waits for your answer",
     to: "/handoffs",
     id,
     search: { open: id },
@@ -141,7 +156,8 @@ function disabledMatter(target: Target): Matter[] {
       key: `disabled-${target.id}`,
       icon: CircleSlash,
       look: "text-failed",
-      text: `${target.name} was disabled: ${target.disabled_reason}`,
+      name: target.name,
+      text: ` was disabled: ${target.disabled_reason}`,
       to: pathOf(target),
       id: target.id,
       search: { tab: "settings" },
