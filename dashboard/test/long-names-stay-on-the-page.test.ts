@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMailboxTarget, createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
-import type { Account } from "../../server/test/support/testNode.ts";
+import { type Account, newEmail, signUp } from "../../server/test/support/testNode.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
 /** The longest allowed names, without a space at which a line could break. */
 const longName = "n".repeat(200);
 const longType = "t".repeat(256);
 const longUid = "u".repeat(128);
+const longGroup = "g".repeat(64);
 
 let dashboard: Dashboard;
 let account: Account;
@@ -14,12 +15,15 @@ const owned = { target: "", item: "", publication: "", mailbox: "" };
 
 beforeAll(async () => {
   dashboard = await startDashboard();
-  account = await dashboard.newAccount();
   const { service } = dashboard;
+  account = await signUp(service, `${"m".repeat(40)}${newEmail()}`, "n".repeat(100));
   const key = account.api_key;
   await service.call("PATCH", "/api/v1/orgs", { key, body: { name: longName } });
   await service.call("PUT", `/api/v1/customers/${longUid}`, { key, body: { name: longName } });
-  await service.call("PUT", `/api/v1/event-types/${longType}`, { key, body: { description: longName } });
+  await service.call("PUT", `/api/v1/event-types/${longType}`, {
+    key,
+    body: { description: longName, group: longGroup },
+  });
   owned.target = (
     await createWebhookTarget(service, account, "https://receiver.invalid/", {
       name: longName,
@@ -29,6 +33,10 @@ beforeAll(async () => {
   owned.mailbox = await createMailboxTarget(service, account);
   owned.item = await sendItem(service, account, owned.target, { event_type: longType });
   await sendItem(service, account, owned.mailbox, { event_type: longType });
+  await service.call("POST", "/api/v1/notification-targets", {
+    key,
+    body: { target_id: owned.target, event_types: ["event.failed"] },
+  });
   owned.publication = (
     await service.call("POST", `/p/${longUid}`, { key, body: { event_type: longType } })
   ).body.id;
@@ -74,6 +82,12 @@ it("names of any length stay within the page on a phone, a tablet and a desktop 
     [`/publications/${publication}`, `${publication.slice(0, 8)}… – Publications – Postrider`],
     [`/mailboxes/${mailbox}`, `inbox – Mailboxes – Postrider`],
     ["/settings", "Settings – Postrider"],
+    ["/settings?tab=members", "Settings – Postrider", "main:has([aria-current][href*=members]) section li"],
+    [
+      "/settings?tab=notifications",
+      "Settings – Postrider",
+      "main:has([aria-current][href*=notifications]) section li",
+    ],
     ["/settings?tab=audit", "Settings – Postrider"],
   ];
   const wide: string[] = [];
@@ -84,6 +98,29 @@ it("names of any length stay within the page on a phone, a tablet and a desktop 
       if ((await page.evaluate(isTooWide(path, title, shown))) === true) wide.push(`${path} at ${width}`);
   }
   expect(wide).toEqual([]);
+});
+
+it("a portal with long names stays within a phone's screen", async () => {
+  const path = `/api/v1/customers/${longUid}/portal-links`;
+  const { url } = (await dashboard.service.call("POST", path, { key: account.api_key })).body;
+  const { page } = await dashboard.open({ width: 375 });
+  await page.goto(new URL(url).pathname + new URL(url).hash);
+  await page.getByText(longGroup).waitFor();
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
+});
+
+it("a dialog that asks for a long name shows its whole text and its buttons", async () => {
+  for (const width of [375, 1280]) {
+    const { page } = await dashboard.openAs(account, { width });
+    await page.goto(`/targets/${owned.target}?tab=settings`);
+    await page.getByRole("button", { name: "Delete this target…" }).click();
+    await page.getByLabel(`Type ${longName} to confirm`).waitFor();
+    const hidden = await page.evaluate(`(() => {
+      const { scrollWidth, clientWidth } = document.querySelector("[role=dialog]");
+      return scrollWidth - clientWidth;
+    })()`);
+    expect(hidden).toBe(0);
+  }
 });
 
 it("on a phone, figures are not cut off, and the open tab is visible", async () => {

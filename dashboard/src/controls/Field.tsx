@@ -93,7 +93,7 @@ export function FilterField({ label, value = "", all, choices, onChange }: Filte
 function FieldFrame({ id, label, hint, error, children }: Around & { id: string; children: ReactNode }) {
   return (
     <div className="grid content-start gap-1">
-      <label htmlFor={id} className="text-body font-medium">
+      <label htmlFor={id} className="text-body font-medium wrap-anywhere">
         {label}
       </label>
       {children}

@@ -38,7 +38,7 @@ export function OpenModal({
             by === "touch" || (popup.current?.querySelector<HTMLElement>(typedInto) ?? true)
           }
           finalFocus={finalFocus}
-          className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
+          className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 grid-cols-1 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
         >
           <div className="flex items-start justify-between gap-4">
             <Dialog.Title className="min-w-0 text-section font-semibold wrap-anywhere">{title}</Dialog.Title>

@@ -56,7 +56,7 @@ interface TypeRowProps {
 function TypeRow({ type, isChosen, onChange }: TypeRowProps) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <li className="grid gap-1 border-b px-3 py-2 last:border-0">
+    <li className="grid grid-cols-1 gap-1 border-b px-3 py-2 last:border-0">
       <div className="flex flex-wrap items-center justify-between gap-2">
         <span className="flex min-w-0 items-center gap-2 break-all">
           <Checkbox text={type.name} isChecked={isChosen} onChange={onChange} />

@@ -33,7 +33,8 @@ function Row({ type }: { type: ListedEventType }) {
       <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary className="px-4 py-2.5 hover:bg-sunken">
           <code className="font-medium break-all">{type.name}</code>{" "}
-          <span className="text-muted">{type.group}</span> {type.deprecated && <DeprecatedPill />}
+          <span className="wrap-anywhere text-muted">{type.group}</span>{" "}
+          {type.deprecated && <DeprecatedPill />}
         </summary>
         <div className="grid gap-3 px-4 pb-4">
           {type.description !== "" && <p className="wrap-anywhere whitespace-pre-wrap">{type.description}</p>}

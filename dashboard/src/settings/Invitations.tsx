@@ -33,7 +33,7 @@ export function Invitations() {
   });
   return (
     <Card title="Invitations">
-      <div className="grid gap-4">
+      <div className="grid grid-cols-1 gap-4">
         <Invite />
         <Loaded query={query}>
           {() => (

@@ -27,7 +27,7 @@ export function Members() {
     refreshMs: useRefreshMs(15_000, 15_000),
   });
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-1 gap-4">
       <section aria-label="Members">
         <PagedList query={query} isEmpty={members.length === 0} empty={null}>
           <RowList of={members}>{(member) => <Row member={member} isAdmin={isAdmin} />}</RowList>

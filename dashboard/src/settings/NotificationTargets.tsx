@@ -36,7 +36,7 @@ export function NotificationTargets() {
   const targets = useQuery(targetsQuery);
   return (
     <Card title="Notifications">
-      <div className="grid gap-4">
+      <div className="grid grid-cols-1 gap-4">
         <p className="text-muted">
           A webhook or a mailbox of yours can be told when something needs attention. What it is told is not
           billed.
@@ -46,7 +46,7 @@ export function NotificationTargets() {
             list.length === 0 ? (
               <p className="text-muted">No target gets operational events yet.</p>
             ) : (
-              <ul className="grid gap-2">
+              <ul className="grid grid-cols-1 gap-2">
                 {list.map((one) => (
                   <Row key={one.id} one={one} name={targetName(targets.data, one.target_id)} />
                 ))}

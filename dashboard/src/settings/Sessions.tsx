@@ -19,7 +19,7 @@ export function Sessions() {
   return (
     <Card title="Sessions">
       <div className="flex flex-wrap items-center gap-2">
-        <p className="mr-auto text-muted">Signed in as {session?.email}</p>
+        <p className="mr-auto wrap-anywhere text-muted">Signed in as {session?.email}</p>
         <Button busy={here.isPending} onClick={() => here.mutate()}>
           Sign out
         </Button>
