@@ -303,20 +303,20 @@ it.concurrent("pages keep their data, with its time, when it cannot be read agai
 /** Links to objects of another organization, and to objects that never existed. */
 function foreign(): readonly Shown[] {
   const text = "There is nothing with this id in your organization.";
-  const places = ({ target, mailbox, item, publication }: typeof owned): string[] => [
-    `/items/${item}`,
-    `/items?open=${item}`,
-    `/targets/${target}`,
-    `/mailboxes/${mailbox}`,
-    `/handoffs?open=${item}`,
-    `/replays/${item}`,
-    "/customers/shop-7",
-    "/event-types?type=order.paid",
-    `/publications/${publication}`,
+  const places = ({ target, mailbox, item, publication }: typeof owned): [path: string, wayOn: string][] => [
+    [`/items/${item}`, "See all items"],
+    [`/items?open=${item}`, "See all items"],
+    [`/targets/${target}`, "See all targets"],
+    [`/mailboxes/${mailbox}`, "See all mailboxes"],
+    [`/handoffs?open=${item}`, "See all handoffs"],
+    [`/replays/${item}`, "See all replays"],
+    ["/customers/shop-7", "See all customers"],
+    ["/event-types?type=order.paid", "See all event types"],
+    [`/publications/${publication}`, "See all publications"],
   ];
   const none = { target: "none", mailbox: "none", item: "none", publication: "none" };
   return [owned, { target: id, mailbox: id, item: id, publication: id }, none].flatMap((of) =>
-    places(of).map((path) => [path, text, "See all items"] as const),
+    places(of).map(([path, wayOn]) => [path, text, wayOn] as const),
   );
 }
 
@@ -343,12 +343,12 @@ it.concurrent("pages without data, with a filter that matches nothing, with an i
       [`/mailboxes/${mailbox}?status=DEAD`, "No message is DEAD", "Show waiting messages"],
       [`/mailboxes/${mailbox}?status=LOST`, /status/i, "Show waiting messages"],
       [`/mailboxes/${mailbox}?tab=none`, "No waiting messages", "Messages"],
-      [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
+      [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all mailboxes"],
       ["/customers/shop-7", "No targets yet", "New target"],
       [`/publications/${publication}?show=none`, "It reached no target", "Send to targets added since"],
       [`/publications/${publication}?show=failed`, "No items with this status", "Show all items"],
       [`/targets/${target}?tab=none`, "Latest items", "Show all items"],
-      [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
+      [`/targets/${target}?open=none`, "There is nothing with this id", "See all targets"],
       // Each kind has its own page; a link to the other kind's page redirects to it.
       [`/mailboxes/${target}`, "Latest items", "Show all items"],
       [`/targets/${mailbox}`, "No waiting messages", "Messages"],

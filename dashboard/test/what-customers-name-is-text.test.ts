@@ -178,10 +178,15 @@ it("explains links to missing objects, and offers a link or button", async () =>
   const foreign = await make("/api/v1/targets", { kind: "mailbox", name: "foreign" });
   const item = await sendItem(dashboard.service, account, foreign);
   const { page, problems } = await dashboard.openAs(stranger);
-  for (const path of [`/items/${item}`, `/targets/${foreign}`, `/mailboxes/${foreign}`, "/items/nonsense"]) {
+  for (const [path, list] of [
+    [`/items/${item}`, "items"],
+    [`/targets/${foreign}`, "targets"],
+    [`/mailboxes/${foreign}`, "mailboxes"],
+    ["/items/nonsense", "items"],
+  ] as const) {
     await page.goto(path);
     await page.getByText("There is nothing with this id in your organization.").waitFor();
-    await page.getByRole("link", { name: "See all items" }).waitFor();
+    await page.getByRole("link", { name: `See all ${list}` }).waitFor();
   }
   for (const [filter, said] of [
     ["status=NONSENSE", /status/i],

@@ -1,8 +1,9 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useRouterState } from "@tanstack/react-router";
 import { CircleAlert } from "lucide-react";
 import { portalOrganization } from "../api/portal.ts";
 import { Problem, sentenceOf } from "../api/problem.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
+import { pages } from "../shell/pages.ts";
 import { Countdown } from "../time/Moment.tsx";
 import { RoleTooLow } from "./RoleTooLow.tsx";
 
@@ -64,13 +65,25 @@ function WayOn({ status, code }: { status: number | undefined; code: string | un
   if (status === 404)
     return (
       <p>
-        It may have been deleted, be past its retention, or belong to another organization.{" "}
-        <Link to="/items" className="underline">
-          See all items
-        </Link>
+        It may have been deleted, be past its retention, or belong to another organization. <ListLink />
       </p>
     );
   return null;
+}
+
+/** Pages that are lists of objects. */
+const lists = pages.filter(({ path }) => !["/", "/usage", "/settings"].includes(path));
+
+/** Leads to the list that the missing object would be in; on other pages, to the items. */
+function ListLink() {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const [, first = ""] = path.split("/");
+  const list = lists.find(({ path: listPath }) => listPath === `/${first}`) ?? lists[0]!;
+  return (
+    <Link to={list.path} search={{}} className="underline">
+      See all {list.name.toLowerCase()}
+    </Link>
+  );
 }
 
 function UsageLink() {
