@@ -54,7 +54,7 @@ export function Figure({ name, value, detail }: { name: string; value: ReactNode
   return (
     <div className="min-w-0 rounded-card border bg-surface p-4">
       <p className="text-muted">{name}</p>
-      <p className="figures text-figure font-semibold wrap-anywhere">{value}</p>
+      <p className="figures text-figure font-semibold text-balance wrap-anywhere">{value}</p>
       {detail !== undefined && <p className="text-meta text-muted">{detail}</p>}
     </div>
   );

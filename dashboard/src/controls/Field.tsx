@@ -9,7 +9,7 @@ interface Around {
 }
 
 const controlLook =
-  "w-full rounded-control border border-control bg-surface px-2.5 text-form text-ink aria-invalid:border-failed";
+  "w-full rounded-control border border-control bg-surface px-2.5 text-form text-ink disabled:bg-sunken aria-invalid:border-failed";
 
 export function TextField({ label, hint, error, ...rest }: Around & InputHTMLAttributes<HTMLInputElement>) {
   const id = useId();

@@ -12,7 +12,11 @@ export function Tabs({ tabs, open }: { tabs: readonly { id: string; name: string
     if (beyond > 0) nav.current.scrollLeft += beyond;
   }, [open]);
   return (
-    <nav ref={nav} aria-label="Sections" className="flex gap-x-2.5 overflow-x-auto border-b md:gap-x-4">
+    <nav
+      ref={nav}
+      aria-label="Sections"
+      className="scroll-shadows flex gap-x-2.5 overflow-x-auto border-b md:gap-x-4"
+    >
       {tabs.map(({ id, name }) => (
         <Link
           key={id}

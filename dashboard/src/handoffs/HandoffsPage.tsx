@@ -107,7 +107,9 @@ function Row({ row: { handoff = null, ...event }, onOpen }: RowProps) {
         onClick={() => onOpen(event.id)}
       >
         <span className="flex min-w-0 items-center gap-2">
-          <span className="truncate font-medium">{event.event_type || "No event type"}</span>
+          <span className="max-w-[70%] shrink-0 truncate font-medium">
+            {event.event_type || "No event type"}
+          </span>
           <span className="truncate text-muted">{targetName(targets.data, event.endpoint_id)}</span>
         </span>
         <span className="justify-self-end">

@@ -126,7 +126,8 @@ function NoItems({ filter, onClear }: { filter: ItemFilter; onClear: () => void 
         </Link>
       }
     >
-      Items that you post to a target appear here: curl -X POST …/t/TARGET with an API key and a JSON body.
+      Items that you post to a target appear here:{" "}
+      <code className="whitespace-nowrap">curl -X POST …/t/TARGET</code> with an API key and a JSON body.
     </Empty>
   );
 }

@@ -94,7 +94,7 @@ function Numbers({ health }: { health: ListedHealth | undefined }) {
       ))}
       <div>
         <dt className="text-meta text-muted">Oldest</dt>
-        <dd className="text-section font-semibold">
+        <dd className="text-section font-semibold text-balance">
           {age === null || age === undefined ? "–" : duration(age)}
         </dd>
       </div>

@@ -57,8 +57,9 @@ export function PublicationsPage() {
                 </Link>
               }
             >
-              One call that reaches all targets of a customer: curl -X POST …/p/CUSTOMER with an API key and a
-              JSON body. Where it went shows up here.
+              One call that reaches all targets of a customer:{" "}
+              <code className="whitespace-nowrap">curl -X POST …/p/CUSTOMER</code> with an API key and a JSON
+              body. Where it went shows up here.
             </Empty>
           ) : (
             <Empty title="No publication matches" action={showAll}>
