@@ -73,15 +73,18 @@ function listenToSupervisor() {
   const stopping = Promise.withResolvers<string>();
   const answers = new Map<number, (values: MetricValues[][]) => void>();
   let ids = 0;
+  let isSpare = false;
   let trouble: Error | undefined;
   let counted: Pick<Service, "metricValues"> | undefined;
 
   function hear(message: ToWorker): void {
     switch (message.say) {
       case "prepare":
+        isSpare = true;
         preparation.resolve(message);
         break;
       case "serve":
+        isSpare = false;
         place.resolve(message);
         break;
       case "stop":
@@ -100,7 +103,11 @@ function listenToSupervisor() {
   }
 
   process.on("message", (message) => hear(message as ToWorker));
-  process.on("SIGTERM", () => stopping.resolve("SIGTERM"));
+  process.on("SIGTERM", () => {
+    stopping.resolve("SIGTERM");
+    // A spare could not stop before it got a slot, so the supervisor replaces it.
+    if (isSpare) tell({ say: "stopping" });
+  });
   return {
     preparation: preparation.promise,
     place: place.promise,

@@ -55,3 +55,20 @@ test("spares that die again and again do not end the service, and the next one t
   expect(started.at(-1)!.told).toContainEqual(expect.objectContaining({ say: "serve", slot: 0 }));
   await workers.stop(100);
 });
+
+test("a spare that is asked to stop is replaced, and gets no slot", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { workers, started, serving } = oneProcess();
+  await serving;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(started).toHaveLength(2);
+  started[1]!.hear({ say: "stopping" });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(started).toHaveLength(3);
+  started[0]!.end();
+  await vi.advanceTimersByTimeAsync(0);
+  const places = started.map(({ told }) => told.filter(({ say }) => say === "serve").length);
+  expect(places).toEqual([1, 0, 1]);
+  await workers.stop(100);
+});

@@ -219,11 +219,17 @@ export class Workers {
     this.#spare ??= this.#start(undefined);
   }
 
-  /** Replaces a worker that got a signal of its own, at once, because its graceful stop may take long. */
+  /**
+   * Replaces a worker that got a signal of its own, at once, because its graceful stop may take long. A spare has nothing to
+   * finish.
+   */
   #leaves(worker: Worker): void {
     if (worker.isLeaving) return;
     worker.isLeaving = true;
-    if (!this.#isStopping) this.#fill(worker.slot!, performance.now());
+    if (this.#isStopping) return;
+    if (worker.slot !== undefined) return this.#fill(worker.slot, performance.now());
+    worker.process.kill("SIGKILL");
+    this.#spare = this.#start(undefined);
   }
 
   #ended(worker: Worker, end: WorkerEnd): void {
