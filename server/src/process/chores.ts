@@ -218,7 +218,7 @@ async function dropDays(
   if (heldDays > 0) {
     log.warn(
       { held_days: heldDays, retention_days: retentionDays, cell: cell.number },
-      "more days are past retention than may be dropped within 24 hours (two); the others are dropped on the following days; if the clocks and POSTRIDER_RETENTION_DAYS are right, postrider db drop-expired --yes drops them now",
+      "more days are past retention than may be dropped within 24 hours (two); the others are dropped on the following days, or, after the database's clock was ahead, once that time has come; if the clocks and POSTRIDER_RETENTION_DAYS are right, postrider db drop-expired --yes drops them now",
     );
   }
   return { partitions, deliveries };
