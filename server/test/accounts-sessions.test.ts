@@ -11,6 +11,7 @@ import {
   type TestNode,
 } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
+import { entries } from "./support/auditLog.ts";
 import { join } from "./support/members.ts";
 import { makeOlder, secondsLeft } from "./support/passedTime.ts";
 import { countRows } from "./support/unseenRows.ts";
@@ -252,5 +253,15 @@ describe("logout-all", () => {
       false,
       true,
     ]);
+  });
+
+  it("writes an audit entry only when it ended a session", async ({ node }) => {
+    const account = await signUp(node);
+    for (let times = 0; times < 2; times++) {
+      const answer = await node.call("POST", "/api/v1/auth/logout-all", { key: account.api_key });
+      expect(answer.status).toBe(200);
+    }
+    const written = await entries(node, account, "?action=sessions.ended");
+    expect(written.map(({ after }) => after)).toEqual([{ sessions_ended: 1 }]);
   });
 });

@@ -67,6 +67,8 @@ export function logOutAll(pool: pg.Pool, origin: Origin, caller: Caller): Promis
     const ended = isOfUser
       ? await endSessionsOfUser(client, caller.userId)
       : await endSessionsOfOrganization(client, caller.orgId);
+    // For a user, another request has already ended the sessions and written the audit entry; an organization had none.
+    if (ended === 0) return;
     await recordChange(client, origin, {
       action: "sessions.ended",
       object: isOfUser ? { kind: "user", id: caller.userId } : { kind: "organization", id: caller.orgId },
