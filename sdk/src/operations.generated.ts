@@ -907,8 +907,8 @@ export interface Reconciliation {
     subtotal_cents: number;
     /** Estimated cost in the local ledger for the month of the invoice */
     local_estimate_cents: number;
-    /** Invoice minus local estimate */
-    difference_cents: number;
+    /** Invoice minus local estimate; null if the invoice is in another currency than the price */
+    difference_cents: number | null;
   } | null;
 }
 

@@ -163,6 +163,11 @@ describe("setting up payment", () => {
       status: 409,
       body: { error: expect.stringContaining("use the checkout first") },
     });
+    expect(await read(account, "/reconciliation")).toMatchObject({
+      status: 200,
+      body: { status: "reconciled", processor_events: null, latest_invoice: null },
+    });
+    expect((await read(account, "/invoices")).body).toEqual({ invoices: [], billing_enabled: true });
     const again = await checkout(account);
     expect(again.status).toBe(200);
     await processor.control({ action: "pay page", session: again.body.url.split("/").pop() });

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { findAccount, renewCustomerAttempt } from "../src/billing/accountStore.ts";
 import { addMonths, pendingItems, periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
@@ -53,6 +54,30 @@ describe("months", () => {
         },
       },
     });
+    const inEuros = async (...query: Parameters<typeof lab.stripe.invoices.list>) => {
+      const found = await lab.stripe.invoices.list(...query);
+      for (const invoice of found.data) invoice.currency = "eur";
+      return found;
+    };
+    const stripe = Object.assign(Object.create(lab.stripe), { invoices: { list: inEuros } });
+    expect(await reconcile({ pool, nowMs, processor: { ...processor, stripe } }, orgId)).toMatchObject({
+      comparison: { latest_invoice: { currency: "eur", subtotal_cents: 10, difference_cents: null } },
+    });
+  });
+
+  it("of a deleted customer hold no draft, also before another customer is created", async ({
+    lab,
+    pool,
+  }) => {
+    const { orgId, customer } = await lab.subscribed();
+    await lab.addUsage(orgId, 1000);
+    await lab.exportOnce();
+    await lab.setClock(periodBounds(october).endSeconds);
+    await lab.settleNotices();
+    await lab.account.control({ action: "delete customer", customer });
+    await renewCustomerAttempt(pool, (await findAccount(pool, orgId))!);
+    await lab.setClock(lab.nowSeconds() + 300);
+    expect(await lab.exportOnce()).toMatchObject({ released: 1 });
   });
 
   it("before the subscription are never exported; the month of the subscription is exported completely", async ({

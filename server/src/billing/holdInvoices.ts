@@ -56,7 +56,8 @@ export async function holdInvoice(deps: HoldDeps, customerId: string, invoiceId:
 interface HeldInvoice {
   invoice_id: string;
   org_id: string;
-  customer_id: string;
+  /** Null after the processor has deleted the customer, until another one is created. */
+  customer_id: string | null;
   period: Period;
   held_at: number;
   is_exempt: boolean;
@@ -174,6 +175,7 @@ async function readAccepted(pool: Cell["pool"], months: readonly HeldInvoice[]):
 }
 
 async function isCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<boolean> {
+  if (held.customer_id === null) return true;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const counted = await readMeterTotal(deps, held.customer_id, held.period, nowSeconds);
   if (counted >= held.exported) return true;

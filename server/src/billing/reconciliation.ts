@@ -2,7 +2,16 @@ import type { Stripe } from "stripe";
 import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { nullable, nullableInteger, NullableString, oneOf, Timestamp } from "../http/contract/schemas.ts";
-import { billableItems, centsOf, pendingItems, periodBounds, periodOf, readLedgerMonth } from "./ledger.ts";
+import { isMissing } from "./checkout.ts";
+import {
+  billableItems,
+  centsOf,
+  pendingItems,
+  periodBounds,
+  periodOf,
+  price,
+  readLedgerMonth,
+} from "./ledger.ts";
 import { askProcessor, type Processor, type ProcessorFailure, readMeterTotal } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -16,7 +25,9 @@ const InvoiceEvidence = Type.Object({
   local_estimate_cents: Type.Integer({
     description: "Estimated cost in the local ledger for the month of the invoice",
   }),
-  difference_cents: Type.Integer({ description: "Invoice minus local estimate" }),
+  difference_cents: nullableInteger(
+    "Invoice minus local estimate; null if the invoice is in another currency than the price",
+  ),
 });
 
 export const Reconciliation = Type.Object(
@@ -75,21 +86,21 @@ export async function reconcile(deps: ReconciliationDeps, orgId: string): Promis
   }
   const { customerId } = month;
   // Without a customer the processor counts nothing, which is right if the ledger has nothing to export.
-  if (customerId === null) {
-    const status = pending === 0 ? "reconciled" : "pending";
-    return { outcome: "compared", comparison: { status, ...local, ...nothing } };
-  }
+  const status = pending === 0 ? ("reconciled" as const) : ("pending" as const);
+  const withoutCustomer = { outcome: "compared", comparison: { status, ...local, ...nothing } } as const;
+  if (customerId === null) return withoutCustomer;
   const asked = await askProcessor(() =>
     Promise.all([
       readMeterTotal(processor, customerId, period, Math.floor(nowMs / 1000)),
       findLatestInvoice(processor.stripe, customerId),
     ]),
   );
+  if (asked.outcome === "refused" && isMissing(asked.cause, "customer")) return withoutCustomer;
   if (asked.outcome !== "answered") return asked;
   const [counted, invoice] = asked.answer;
   const difference = counted - (month.billing_status === "exempt" ? month.exported : billable);
   const comparison = {
-    status: pending === 0 && difference === 0 ? ("reconciled" as const) : ("pending" as const),
+    status: difference === 0 ? status : ("pending" as const),
     ...local,
     processor_events: counted,
     difference_events: difference,
@@ -123,6 +134,6 @@ async function compareInvoice(
     currency: invoice.currency,
     subtotal_cents: invoice.subtotal,
     local_estimate_cents: estimate,
-    difference_cents: invoice.subtotal - estimate,
+    difference_cents: invoice.currency === price.currency ? invoice.subtotal - estimate : null,
   };
 }

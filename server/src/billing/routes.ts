@@ -210,6 +210,8 @@ const invoicesRoute = route("listInvoices", "GET /api/v1/billing/invoices", {
     const customer = account?.customer_id ?? null;
     if (customer === null) return { invoices: [], billing_enabled: true };
     const asked = await askProcessor(() => listInvoices(processor.stripe, customer));
+    if (asked.outcome === "refused" && isMissing(asked.cause, "customer"))
+      return { invoices: [], billing_enabled: true };
     return { invoices: orRefused(asked, "answered", failures).answer, billing_enabled: true };
   },
 });

@@ -150,7 +150,14 @@ export function mustFind<T>(records: Map<string, T>, id: string | undefined, kin
 
 /** The customer of a request, unless it was deleted. */
 export function livingCustomer(world: World, params: FormValues): Customer {
-  const id = textOf(params, "customer");
+  const id = textOf(params, "customer") ?? "";
+  if (id === "") {
+    throw new Refusal(400, "Missing required param: customer.", {
+      type: "invalid_request_error",
+      code: "parameter_missing",
+      param: "customer",
+    });
+  }
   const customer = mustFind(world.customers, id, "customer");
   if (!customer.deleted) return customer;
   throw new Refusal(400, `No such customer: '${id}'`, {
