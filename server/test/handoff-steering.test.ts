@@ -117,10 +117,15 @@ describe("an answer or cancellation is refused with the reason for", () => {
     const id = await reach("hang", "WORKING");
     expect(await answer(id, "hello?")).toMatchObject({
       status: 409,
+      headers: { "x-error-code": "task_not_waiting" },
       body: { error: "the task does not wait for input: it is WORKING" },
     });
     expect((await cancel(id)).body.handoff.outcome).toBe("CANCELED");
-    expect(await cancel(id)).toMatchObject({ status: 409, body: { error: "the task has ended: CANCELED" } });
+    expect(await cancel(id)).toMatchObject({
+      status: 409,
+      headers: { "x-error-code": "task_ended" },
+      body: { error: "the task has ended: CANCELED" },
+    });
   });
 
   it("a task that ended before its end was seen", async ({ reach, answer, service, account }) => {
@@ -128,6 +133,15 @@ describe("an answer or cancellation is refused with the reason for", () => {
     const answered = await answer(id, "more");
     expect(answered).toMatchObject({ status: 409, body: { error: "the task has ended: COMPLETED" } });
     expect((await untilEnded(service, account, id)).handoff.outcome).toBe("COMPLETED");
+  });
+
+  it("an item that the agent has not accepted yet", async ({ service, account, agent, answer, cancel }) => {
+    const held = await createAgentTarget(service, account, agent.cardUrl);
+    const key = account.api_key;
+    await service.call("PATCH", `/api/v1/targets/${held}`, { key, body: { enabled: false } });
+    const id = await sendItem(service, account, held);
+    for (const refused of [await answer(id, "hello?"), await cancel(id)])
+      expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "task_not_begun"]);
   });
 
   it("an item of another kind, of another organization, or unknown", async ({
@@ -198,10 +212,11 @@ describe("an answer or cancellation is refused with the reason for", () => {
     const cannot: (typeof refused)[] = [[400, notCancelable], [400], [404], [405], [409], [501]];
     for (const answer of cannot) {
       refused = answer;
-      const { status, body } = await cancel(id);
-      expect([answer, status, body]).toEqual([
+      const { status, headers, body } = await cancel(id);
+      expect([answer, status, headers["x-error-code"], body]).toEqual([
         answer,
         409,
+        "task_not_cancelable",
         { error: expect.stringMatching(`^the task cannot be canceled: the agent answered ${answer[0]}`) },
       ]);
     }

@@ -60,19 +60,20 @@ type Refused<Kind> = Extract<SteerRefusal, { kind: Kind }>;
 const refusals = {
   unknown: notFound,
   not_for_an_agent: () => new ApiError(409, "only items of a2a targets have a task"),
-  not_handed_over: () => new ApiError(409, "the agent has not accepted the item yet"),
+  not_handed_over: () => new ApiError(409, "the agent has not accepted the item yet", "task_not_begun"),
   ended: ({ outcome }: Refused<"ended">) =>
     new ApiError(
       409,
       outcome === "UNKNOWN"
         ? "the task is no longer followed: its outcome is UNKNOWN"
         : `the task has ended: ${outcome}`,
+      "task_ended",
     ),
-  target_deleted: () => new ApiError(409, "the target of this event was deleted"),
+  target_deleted: () => new ApiError(409, "the target of this event was deleted", "target_deleted"),
   not_waiting: ({ state }: Refused<"not_waiting">) =>
-    new ApiError(409, `the task does not wait for input: it is ${state}`),
+    new ApiError(409, `the task does not wait for input: it is ${state}`, "task_not_waiting"),
   not_cancelable: ({ message }: Refused<"not_cancelable">) =>
-    new ApiError(409, `the task cannot be canceled: ${message}`),
+    new ApiError(409, `the task cannot be canceled: ${message}`, "task_not_cancelable"),
   agent_failed: ({ message }: Refused<"agent_failed">) => new ApiError(502, message),
 };
 
