@@ -42,7 +42,10 @@ export interface ConsumerOptions<Payload = unknown> {
   waitSeconds?: number;
   /** Delay, in seconds, before a message whose handler failed can be claimed again; 2, 4, 8 … up to 300 by default. */
   retryDelaySeconds?: (message: ClaimedMessage) => number;
-  /** Called for each failed handler, lost claim and failed request. The consumer continues. */
+  /**
+   * Called for each failed handler, lost claim and failed request. The consumer continues; if this function throws, the consumer
+   * stops, and `finished` rejects with the error.
+   */
   onError?: (error: unknown, message?: ClaimedMessage) => void;
 }
 
@@ -110,6 +113,8 @@ class Consumer {
   /** By claim token, not by id: a message can be claimed again here while the handler of its lost claim still works. */
   readonly #inFlight = new Map<string, InFlight>();
 
+  #failure: { error: unknown } | undefined;
+
   constructor(client: MailboxClient, mailboxId: string, handle: MessageHandler, options: ConsumerOptions) {
     this.#client = client;
     this.#mailboxId = mailboxId;
@@ -142,7 +147,7 @@ class Consumer {
         } catch (error) {
           if (this.#stopping.signal.aborted) break;
           if (isFinal(error)) throw error;
-          this.#options.onError(error);
+          this.#report(error);
           const waitMs = Math.min(1000 * 2 ** failures++, most.pauseMs);
           await pause(waitMs, this.#stopping.signal).catch(() => undefined);
         }
@@ -150,6 +155,17 @@ class Consumer {
     } finally {
       await Promise.all([...this.#inFlight.values()].map(({ done }) => done));
       clearInterval(renewal);
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  /** Calls the owner's `onError`; if it throws, messages in progress are still finished or released. */
+  #report(error: unknown, message?: ClaimedMessage): void {
+    try {
+      this.#options.onError(error, message);
+    } catch (thrown) {
+      this.#failure ??= { error: thrown };
+      this.stop();
     }
   }
 
@@ -195,14 +211,14 @@ class Consumer {
         await this.#client.releaseMessages(this.#mailboxId, { messages: messages.map(claimOf) });
       }
     } catch (error) {
-      this.#options.onError(error);
+      this.#report(error);
     }
   }
 
   #start(message: ClaimedMessage): void {
     const lost = new AbortController();
     const done = this.#work(message, lost.signal)
-      .catch((error: unknown) => this.#options.onError(error, message))
+      .catch((error: unknown) => this.#report(error, message))
       .finally(() => this.#inFlight.delete(message.claim_token));
     const endsAtMs = this.#leaseEndMs();
     this.#inFlight.set(message.claim_token, { message, lost, done, endsAtMs, isUnheard: false });
@@ -214,7 +230,7 @@ class Consumer {
       await this.#handle(await this.#read(message), { signal });
     } catch (error) {
       if (signal.aborted) return;
-      this.#options.onError(error, message);
+      this.#report(error, message);
       const { results } =
         error instanceof RejectMessage
           ? await this.#client.rejectMessages(this.#mailboxId, { messages, reason: reasonOf(error) })
@@ -256,7 +272,7 @@ class Consumer {
       try {
         await this.#renewBatch(all.slice(start, start + most.messagesOfCall));
       } catch (error) {
-        this.#options.onError(error);
+        this.#report(error);
       }
     }
   }
@@ -278,7 +294,7 @@ class Consumer {
   #lose({ message, lost }: InFlight, why: string | undefined): void {
     const reason = new Error(`the claim was lost: ${why}`);
     lost.abort(reason);
-    this.#options.onError(reason, message);
+    this.#report(reason, message);
   }
 }
 

@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { consumeMailbox } from "./consumeMailbox.ts";
+
+type Client = Parameters<typeof consumeMailbox>[0];
+
+/** A service with two messages, and the ids of the messages that were released. */
+function twoMessages(): { client: Client; released: string[] } {
+  const released: string[] = [];
+  const messages = ["a", "b"].map((id) => ({ id, claim_token: id, claim_count: 1, payload: {} }));
+  const client = {
+    claimMessages: (_id: string, _body: unknown, { signal }: { signal?: AbortSignal }) => {
+      const claimed = messages.splice(0);
+      if (claimed.length > 0) return Promise.resolve({ messages: claimed });
+      return new Promise((_resolve, reject) => {
+        signal?.addEventListener("abort", () => reject(signal.reason as Error));
+      });
+    },
+    releaseMessages: (_id: string, body: { messages: { id: string }[] }) => {
+      released.push(...body.messages.map(({ id }) => id));
+      return Promise.resolve({ results: body.messages.map(({ id }) => ({ id, ok: true, status: 200 })) });
+    },
+  } as unknown as Client;
+  return { client, released };
+}
+
+it("an onError that throws stops the consumer, after all messages were released", async () => {
+  const { client, released } = twoMessages();
+  const handle = (): Promise<void> => Promise.reject(new Error("the handler failed"));
+  const { finished } = consumeMailbox(client, "box", handle, {
+    concurrency: 2,
+    onError() {
+      throw new Error("onError failed");
+    },
+  });
+  await expect(finished).rejects.toThrow("onError failed");
+  expect(released).toEqual(["a", "b"]);
+});
