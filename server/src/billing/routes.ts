@@ -123,10 +123,10 @@ const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
     409: "The organization is exempt from billing, or already has a subscription",
     ...processorErrors,
   },
-  async handle({ caller }, deps) {
+  async handle({ caller, request }, deps) {
     const { stripe, config } = require503(deps.processor);
     const { pool, nowMs } = deps;
-    const checkout = { pool, nowMs, stripe, config, publicUrl: publicUrlOf(deps.config) };
+    const checkout = { pool, nowMs, stripe, config, publicUrl: publicUrlOf(deps.config, request.socket) };
     const asked = await askProcessor(() => openCheckout(checkout, caller.orgId));
     const { url } = orRefused(orRefused(asked, "answered", failures).answer, "open", checkoutRefusals);
     return { url };
@@ -158,12 +158,12 @@ const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
     409: "Payment is not set up yet, or the customer was deleted at the payment processor",
     ...processorErrors,
   },
-  async handle({ caller }, deps) {
+  async handle({ caller, request }, deps) {
     const { stripe } = require503(deps.processor);
     const account = await findAccount(deps.pool, caller.orgId);
     const customer = account?.customer_id ?? null;
     if (customer === null) throw paymentNotSetUp();
-    const page = { customer, return_url: `${publicUrlOf(deps.config)}/billing` };
+    const page = { customer, return_url: `${publicUrlOf(deps.config, request.socket)}/billing` };
     const asked = await askProcessor(() => stripe.billingPortal.sessions.create(page));
     if (asked.outcome === "refused" && isMissing(asked.cause, "customer")) throw paymentNotSetUp();
     return { url: orRefused(asked, "answered", failures).answer.url };

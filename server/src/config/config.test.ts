@@ -152,9 +152,10 @@ it.each([
   [{ HOST: "::1" }, "http://[::1]:8080"],
   [{ HOST: "0.0.0.0", PORT: "9090" }, "http://localhost:9090"],
   [{ HOST: "::" }, "http://localhost:8080"],
+  [{ PORT: "0" }, "http://127.0.0.1:50123"],
   [{ HOST: "::", POSTRIDER_PUBLIC_URL: "https://hooks.example.com/in" }, "https://hooks.example.com/in"],
 ])("links begin with an address that can be opened: %j", (env, url) => {
-  expect(publicUrlOf(loadConfig(env))).toBe(url);
+  expect(publicUrlOf(loadConfig(env), { localPort: 50_123 })).toBe(url);
 });
 
 describe("the number of processes", () => {

@@ -188,9 +188,15 @@ function mailProblems(has: (name: string) => boolean): string[] {
     .map(([name, meaning]) => `POSTRIDER_SMTP_URL needs ${name} beside it, ${meaning}`);
 }
 
-/** The service's base URL, without a slash at the end: the configured one, or else the address on which it listens. */
-export function publicUrlOf({ publicUrl, host, port }: Pick<Config, "publicUrl" | "host" | "port">): string {
+/**
+ * The service's base URL, without a slash at the end: the configured one, or else the address on which it listens.
+ * @param localPort the port of the request's connection, which counts if any free port was configured (0).
+ */
+export function publicUrlOf(
+  { publicUrl, host, port }: Pick<Config, "publicUrl" | "host" | "port">,
+  { localPort }: { localPort?: number | undefined },
+): string {
   // A service that listens on all interfaces is also reached as localhost; not every browser opens 0.0.0.0.
   const own = /^[0:.]+$/.test(host) ? "localhost" : host;
-  return publicUrl ?? `http://${own.includes(":") ? `[${own}]` : own}:${port}`;
+  return publicUrl ?? `http://${own.includes(":") ? `[${own}]` : own}:${port === 0 ? localPort : port}`;
 }

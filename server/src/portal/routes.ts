@@ -40,7 +40,7 @@ const linkRoute = route("createPortalLink", "POST /api/v1/customers/:uid/portal-
     const uid = uidOfPath(call.params);
     const link = await createLink(deps.pool, originOf(call), { uid, nowMs: deps.nowMs() });
     const { code, expiresAt } = foundNamed(link, "customer", uid);
-    const url = `${publicUrlOf(deps.config)}/portal/${call.caller.orgId}#code=${code}`;
+    const url = `${publicUrlOf(deps.config, call.request.socket)}/portal/${call.caller.orgId}#code=${code}`;
     return { url, expires_at: expiresAt };
   },
 });
