@@ -144,3 +144,37 @@ it("on a phone, figures are not cut off, and the open tab is visible", async () 
     )
     .toBe(true);
 });
+
+it("on a phone, large figures are neither broken nor cover each other", async () => {
+  const large = 98_765_432;
+  const { page } = await dashboard.openAs(account, { width: 375 });
+  await page.route("**/api/v1/usage", async (route) => {
+    const response = await route.fetch();
+    const { usage } = (await response.json()) as { usage: object };
+    await route.fulfill({ response, json: { usage: { ...usage, accepted_events: large } } });
+  });
+  await page.route("**/api/v1/target-health?*", async (route) => {
+    const response = await route.fetch();
+    const { targets } = (await response.json()) as { targets: object[] };
+    const counts = { ready: large, claimed: large, dead: large };
+    await route.fulfill({
+      response,
+      json: { targets: targets.map((target) => Object.assign(target, counts)) },
+    });
+  });
+  const shown = "98,765,432";
+  await page.goto("/usage");
+  await page.getByText(shown).waitFor();
+  const lines = await page.evaluate(`(() => {
+    const range = document.createRange();
+    range.selectNodeContents([...document.querySelectorAll("p.figures")].find((figure) => figure.textContent === "${shown}"));
+    return range.getClientRects().length;
+  })()`);
+  expect(lines).toBe(1);
+  await page.goto("/mailboxes");
+  await page.getByText(shown).nth(2).waitFor();
+  const beyond = await page.evaluate(
+    `[...document.querySelectorAll("dd")].map((count) => count.scrollWidth - count.clientWidth)`,
+  );
+  expect(beyond).toEqual([0, 0, 0, 0]);
+});

@@ -49,12 +49,20 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   );
 }
 
+/** More characters do not fit into the narrowest card at the size of figures. */
+const mostLarge = 8;
+
 /** One large number with its name. */
 export function Figure({ name, value, detail }: { name: string; value: ReactNode; detail?: ReactNode }) {
+  const isLong = typeof value === "string" && value.length > mostLarge;
   return (
     <div className="min-w-0 rounded-card border bg-surface p-4">
       <p className="text-muted">{name}</p>
-      <p className="figures text-figure font-semibold text-balance wrap-anywhere">{value}</p>
+      <p
+        className={`figures font-semibold text-balance wrap-anywhere ${isLong ? "text-page" : "text-figure"}`}
+      >
+        {value}
+      </p>
       {detail !== undefined && <p className="text-meta text-muted">{detail}</p>}
     </div>
   );

@@ -74,7 +74,7 @@ function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; is
 function Numbers({ health }: { health: ListedHealth | undefined }) {
   const age = health?.oldest_ready_seconds;
   return (
-    <dl className="figures grid grid-cols-4 gap-2">
+    <dl className="figures flex flex-wrap gap-2">
       {(
         [
           ["Ready", health?.ready],
@@ -82,7 +82,7 @@ function Numbers({ health }: { health: ListedHealth | undefined }) {
           ["Dead", health?.dead],
         ] as const
       ).map(([name, value]) => (
-        <div key={name}>
+        <div key={name} className="grow basis-14">
           <dt className="text-meta text-muted">{name}</dt>
           <dd
             className={`text-section font-semibold ${name === "Dead" && (value ?? 0) > 0 ? "text-dead" : ""}`}
@@ -92,7 +92,7 @@ function Numbers({ health }: { health: ListedHealth | undefined }) {
           </dd>
         </div>
       ))}
-      <div>
+      <div className="grow basis-14">
         <dt className="text-meta text-muted">Oldest</dt>
         <dd className="text-section font-semibold text-balance">
           {age === null || age === undefined ? "–" : duration(age)}

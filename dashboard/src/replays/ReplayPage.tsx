@@ -68,7 +68,7 @@ function Job({ job }: { job: ReplayJob }) {
         <Figure
           name="Items per second"
           value={averageRate(job, now)}
-          detail={`${job.rate_per_second} at most`}
+          detail={`${number(job.rate_per_second)} at most`}
         />
       </div>
       <Card>

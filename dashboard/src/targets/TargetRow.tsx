@@ -8,7 +8,7 @@ import { hostOf, kindOf, pathOf } from "./kinds/kinds.ts";
 
 /** Grid classes of the rows and of the column names. */
 export const targetColumns =
-  "grid grid-cols-[20px_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-3 md:grid-cols-[20px_minmax(0,1.2fr)_minmax(0,1fr)_96px_72px_64px_140px]";
+  "grid grid-cols-[20px_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-3 md:grid-cols-[20px_minmax(0,1.2fr)_minmax(0,1fr)_96px_72px_80px_140px]";
 
 interface TargetRowProps {
   target: Target;
