@@ -79,8 +79,9 @@ export class PacedConnection {
   /** Whether the service is working on an answer; false while it waits for the client to read one. */
   isWorking(): boolean {
     if (this.#current === undefined) return this.hasWaiting();
-    const { request, response } = this.#current;
-    return request.complete && !response.writableEnded && !this.#socket.writableNeedDrain;
+    const { request, response, isAnswered } = this.#current;
+    // The fast path does not end its response, and may answer before the end of the request was parsed.
+    return request.complete && !isAnswered && !response.writableEnded && !this.#socket.writableNeedDrain;
   }
 
   hasWaiting(): boolean {
