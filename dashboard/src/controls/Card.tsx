@@ -49,12 +49,12 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   );
 }
 
-/** More characters do not fit into the narrowest card at the size of figures. */
-const mostLarge = 8;
+/** More digits and letters do not fit into the narrowest card at the size of figures. */
+const mostLarge = 6;
 
 /** One large number with its name. */
 export function Figure({ name, value, detail }: { name: string; value: ReactNode; detail?: ReactNode }) {
-  const isLong = typeof value === "string" && value.length > mostLarge;
+  const isLong = typeof value === "string" && value.replaceAll(/\W/g, "").length > mostLarge;
   return (
     <div className="min-w-0 rounded-card border bg-surface p-4">
       <p className="text-muted">{name}</p>
