@@ -58,14 +58,20 @@ export async function listCustomers(
 }
 
 /** Reads a customer; undefined when the organization has no such customer. */
-export async function readCustomer(
-  pool: pg.Pool,
+export function readCustomer(pool: pg.Pool, key: CustomerKey): Promise<StoredCustomer | undefined> {
+  return findCustomer(pool, key, { name: "read_customer" });
+}
+
+async function findCustomer(
+  queries: pg.Pool | pg.ClientBase,
   { orgId, uid }: CustomerKey,
+  { name, lock = "" }: { name: string; lock?: string },
 ): Promise<StoredCustomer | undefined> {
-  const { rows } = await pool.query<StoredCustomer>({
-    name: "read_customer",
+  const { rows } = await queries.query<StoredCustomer>({
+    name,
     text: `${ofOrganization}
-             and c.uid = $2`,
+             and c.uid = $2
+           ${lock}`,
     values: [orgId, uid],
   });
   return rows[0];
@@ -146,18 +152,8 @@ async function update(
 }
 
 /** Locks a customer exclusively until the transaction ends, also against `holdCustomer`; undefined when there is none. */
-export async function lockCustomer(
-  client: pg.ClientBase,
-  { orgId, uid }: CustomerKey,
-): Promise<StoredCustomer | undefined> {
-  const { rows } = await client.query<StoredCustomer>({
-    name: "lock_customer",
-    text: `${ofOrganization}
-             and c.uid = $2
-           for update of c`,
-    values: [orgId, uid],
-  });
-  return rows[0];
+export function lockCustomer(client: pg.ClientBase, key: CustomerKey): Promise<StoredCustomer | undefined> {
+  return findCustomer(client, key, { name: "lock_customer", lock: "for update of c" });
 }
 
 /** Keeps a customer from being deleted until the transaction ends; undefined when there is none. */
