@@ -1,9 +1,9 @@
+import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { keysCheckedInSql, users, usersAndKeys } from "../http/contract/access.ts";
-import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, found } from "../http/contract/errors.ts";
-import { routesOf, sendAnswer } from "../http/contract/route.ts";
+import { type RouteCall, routesOf, sendAnswer } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerChanges, consumerReads } from "../http/contract/scope.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
@@ -95,8 +95,7 @@ const forceReleaseRoute = route(
       "The message becomes claimable at once, or dead if this was the last claim that its mailbox allows. The consumer's later requests with this claim are refused, as after a lapsed lease. `interventions` names the user.",
     body: optionalBody({}),
     errors: { 409: "The message is not claimed, or it is acknowledged, dead or expired" },
-    handle: async ({ caller, params, reply }, deps) =>
-      sendAnswer(reply, { status: 200, text: await force(deps, caller, params, null) }),
+    handle: (call, deps) => force(deps, call, null),
   },
 );
 
@@ -113,26 +112,24 @@ const forceRejectRoute = route(
     examples: {
       request: { "A message that blocks its ordering key": { reason: "the order was deleted by hand" } },
     },
-    handle: async ({ caller, params, body, reply }, deps) =>
-      sendAnswer(reply, { status: 200, text: await force(deps, caller, params, body.reason) }),
+    handle: (call, deps) => force(deps, call, call.body.reason),
   },
 );
 
-/** @returns the message after the intervention, as JSON text. */
+/** Answers with the message after the intervention. */
 async function force(
   deps: MailboxRouteDeps,
-  caller: Caller,
-  { mailbox_id: mailboxId, message_id: messageId }: { mailbox_id: string; message_id: string },
+  { caller, params, reply }: RouteCall<{ mailbox_id: string; message_id: string }>,
   reason: string | null,
-): Promise<string> {
+): Promise<FastifyReply> {
   if (caller.kind !== "session") throw new ApiError(403, "this route needs a user's session");
   const { orgId, userId } = caller;
   for (;;) {
-    const change = { orgId, userId, mailboxId, messageId, reason };
+    const change = { orgId, userId, mailboxId: params.mailbox_id, messageId: params.message_id, reason };
     const outcome = await forceMessage({ ...deps, ...readDeps(deps) }, change);
     if (outcome !== "done") throw forceRefusal(outcome);
-    const message = await readMessage(readDeps(deps), orgId, messageId);
-    if (message !== undefined) return message;
+    const message = await readMessage(readDeps(deps), orgId, params.message_id);
+    if (message !== undefined) return sendAnswer(reply, { status: 200, text: message });
     // The message was canceled, or its mailbox deleted, in between: the next iteration is refused for that reason.
   }
 }
