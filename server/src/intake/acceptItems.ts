@@ -14,7 +14,8 @@ import {
   uuidBytesArray,
 } from "../postgres/hot/binaryArray.ts";
 import type { Acceptance, HeldLease, NewItem, RefusedItem, UnmatchedItem } from "../items/item.ts";
-import { bodyDigestOf, hashOfKey, keyDigestOf } from "./digests.ts";
+import { hashCredential } from "../http/contract/credentials.ts";
+import { bodyDigestOf, keyDigestOf } from "./digests.ts";
 import { endsOf, type Group, groupItems } from "./groupItems.ts";
 
 /**
@@ -99,7 +100,7 @@ function numberPairs(items: readonly NewItem[]): Pairs {
       const name = `${item.key}${item.targetId}${item.legacy ? "e" : "t"}${filter ?? ""}`;
       number = numbers.get(name) ?? 0;
       if (number === 0) {
-        pairs.keyHashes.push(hashOfKey(item.key));
+        pairs.keyHashes.push(hashCredential(item.key));
         pairs.targetIds.push(item.targetId);
         pairs.legacy.push(item.legacy);
         pairs.largest.push(0);

@@ -3,11 +3,6 @@ import type { NewContent, NewItem } from "../items/item.ts";
 
 const digestBytes = 16;
 
-/** The SHA-256 of an API key, in the form in which it is stored. */
-export function hashOfKey(key: string): Buffer {
-  return hash("sha256", key, "buffer");
-}
-
 /** The first 16 bytes of the SHA-256, in which form idempotency keys and bodies are stored. */
 export function digestOf(data: string | Buffer): Buffer {
   return hash("sha256", data, "buffer").subarray(0, digestBytes);

@@ -15,7 +15,8 @@ import { callFunction } from "../postgres/hot/callFunction.ts";
 import type { RowOf } from "../postgres/hot/functionCall.ts";
 import { unknownId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
-import { bodyDigestOf, digestOf, hashOfKey } from "./digests.ts";
+import { hashCredential } from "../http/contract/credentials.ts";
+import { bodyDigestOf, digestOf } from "./digests.ts";
 import type { ItemSink } from "./dispatchAccepted.ts";
 
 /** A publication, as it was posted. */
@@ -76,7 +77,7 @@ export async function publishItems(
       p_room: sink.dispatcher.hasRoom(unknownId) ? maxLeased : 0,
       p_full_target_ids: idArray(sink.dispatcher.fullTargets()),
       p_most_items: maxItems,
-      p_key_hashes: byteaArray(batch.map(({ key }) => hashOfKey(key))),
+      p_key_hashes: byteaArray(batch.map(({ key }) => hashCredential(key))),
       p_customers: textArray(batch.map(({ customerUid }) => customerUid)),
       p_payloads: byteaArray(batch.map(({ payload }) => payload)),
       p_sizes: int4Array(batch.map(({ payload }) => payload.length)),

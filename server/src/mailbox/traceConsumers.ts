@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
+import { hashCredential } from "../http/contract/credentials.ts";
 import { parseTraceparent, type TraceContext } from "../telemetry/traceContext.ts";
 import { messaging, type Traces } from "../telemetry/traces.ts";
 import type { ClaimedMessage } from "./message/message.ts";
@@ -86,7 +86,7 @@ async function findContexts(
            where k.key_hash = $1
              and e.id = any ($2::uuid[])
              and e.trace_context is not null`,
-    values: [hash("sha256", key, "buffer"), ids],
+    values: [hashCredential(key), ids],
   });
   return rows;
 }

@@ -1,5 +1,5 @@
-import { hash } from "node:crypto";
 import type pg from "pg";
+import { hashCredential } from "../../http/contract/credentials.ts";
 import { bucketOf, firstIdAt, isId } from "../../postgres/ids.ts";
 import { byteaArray, int2Array } from "../../postgres/hot/binaryArray.ts";
 
@@ -51,7 +51,7 @@ export async function isMailboxOf(pool: pg.Pool, key: string, id: string): Promi
            where k.key_hash = $1
              and t.id = $2
              and t.kind = 'mailbox'`,
-    values: [hash("sha256", key, "buffer"), id],
+    values: [hashCredential(key), id],
   });
   return rowCount === 1;
 }
@@ -68,7 +68,7 @@ export function numberKeys(requests: readonly { key: string }[]) {
     return number;
   });
   return {
-    keyHashes: byteaArray([...numbers.keys()].map((key) => hash("sha256", key, "buffer"))),
+    keyHashes: byteaArray([...numbers.keys()].map(hashCredential)),
     keyNumbers: int2Array(keyNumbers),
   };
 }
