@@ -1,3 +1,4 @@
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
 import { until } from "../../server/test/support/until.ts";
@@ -9,22 +10,24 @@ const stage = stageOfFile();
 /** Scripts of the page that are loaded when they are needed. */
 const parts = /\/assets\/.*\.js$/;
 
+/** Answers as a new version, which has none of the old version's scripts, and whose page names a script of its own. */
+async function upgrade(page: Page, path: string, read: () => Promise<void> = async () => {}): Promise<void> {
+  await page.route(parts, (route) => route.fulfill({ status: 404, json: { error: "not found" } }));
+  await page.route(path, async (route) => {
+    if (route.request().isNavigationRequest()) return route.fallback();
+    const response = await route.fetch();
+    await read();
+    const text = await response.text();
+    return route.fulfill({ response, body: text.replace("/assets/index-", "/assets/index-of-next-") });
+  });
+}
+
 it("a tab that was open during an upgrade reloads when it needs another script of the page", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings");
   const newKey = page.getByRole("button", { name: "New key" });
   await newKey.waitFor();
-  // The new version has none of the old version's scripts, and its page names a script of its own.
-  await page.route(parts, (route) => route.fulfill({ status: 404, json: { error: "not found" } }));
-  await page.route("**/settings", async (route) => {
-    if (route.request().isNavigationRequest()) return route.fallback();
-    const response = await route.fetch();
-    await page.unroute(parts);
-    return route.fulfill({
-      response,
-      body: (await response.text()).replace("/assets/index-", "/assets/index-of-next-"),
-    });
-  });
+  await upgrade(page, "**/settings", () => page.unroute(parts));
   const loaded = page.waitForEvent("load");
   await newKey.click();
   await loaded;
@@ -38,13 +41,7 @@ it("a tab with typed text that was open during an upgrade does not reload when t
   await page.goto("/targets/new?kind=mailbox");
   const name = page.getByLabel("Display name (optional)");
   await name.fill("typed here");
-  await page.route(parts, (route) => route.fulfill({ status: 404, json: { error: "not found" } }));
-  await page.route("**/targets/new*", async (route) => {
-    if (route.request().isNavigationRequest()) return route.fallback();
-    const response = await route.fetch();
-    const text = await response.text();
-    return route.fulfill({ response, body: text.replace("/assets/index-", "/assets/index-of-next-") });
-  });
+  await upgrade(page, "**/targets/new*");
   for (const link of ["Replays", "Customers"]) {
     const refused = page.waitForResponse(parts);
     await page.getByRole("link", { name: link }).hover();
