@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished } from "vitest";
+import { newProcessRecord, noteAlive } from "../src/postgres/processes.ts";
 import { createClient, type StreamEvent } from "../../sdk/src/client.ts";
 import { type EventStream, openEventStream, type Told } from "./support/eventStream.ts";
 import { createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
@@ -161,13 +162,24 @@ describe("a stream", () => {
   }) => {
     const target = await createWebhookTarget(node, account, receiver.url);
     const stream = await follow(account, { at: 1 });
-    // The delivering node learns of the stream within a second; earlier changes are not sent.
+    // The delivering node learns of the stream within a second; earlier changes are not sent: see the next test.
     const isTold = (): boolean => stream.told.some(({ event }) => event === "attempt");
     await until(async () => {
       await sendItem(node, account, target.id);
       return isTold();
     }, Boolean);
     expect(stream.told.map(({ data }) => data.target_id)).toContain(target.id);
+  });
+
+  it("is told to reload once the other nodes know of it, because they sent nothing before", async ({
+    own: { account },
+    pool,
+    follow,
+  }) => {
+    const stream = await follow(account);
+    for (const version of ["1.0.0", "1.0.1"]) await noteAlive(pool, newProcessRecord(version));
+    await stream.next(({ event }) => event === "reset");
+    expect(stream.told.map(({ data }) => data)).toEqual([{ reason: "unknown" }]);
   });
 
   it("reports the items created by a replay of a publication", async ({

@@ -65,6 +65,16 @@ export async function runningHosts(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ host }) => host);
 }
 
+/** Whether two or more processes are running. */
+export async function areSeveralRunning(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ are_several: boolean }>(
+    `select count(*) > 1 as are_several
+     from processes
+     where ${isRunning}`,
+  );
+  return rows[0]!.are_several;
+}
+
 /** Whether another process was seen within the last minute. */
 export async function isAccompanied(pool: pg.Pool, { id }: ProcessRecord): Promise<boolean> {
   const { rows } = await pool.query<{ is_accompanied: boolean }>(

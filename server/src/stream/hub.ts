@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import type { Log } from "../telemetry/log.ts";
 import { FrameRing, type NumberedFrame } from "./frameRing.ts";
@@ -12,6 +13,8 @@ export interface HubDeps extends Pick<Parts, "pool" | "nowMs"> {
   nodeTag: string;
   /** Called at the first stream of an organization; resolves when the organization's changes are reported. */
   begin: (orgId: string) => Promise<void>;
+  /** Whether other nodes may have changes to report. */
+  hasOthers: () => Promise<boolean>;
   /** Called when no stream of the organization has been open for a while. */
   end: (orgId: string) => void;
 }
@@ -32,6 +35,8 @@ interface Room {
 const most = { streams: 10_000, ofOrganization: 200, frames: 500 };
 /** How long the frames of an organization are kept for clients that reconnect. */
 const keptMs = 60_000;
+/** After this time, all nodes know that an organization has streams: they look once a second. */
+const knownAfterMs = 2_000;
 /** The interval of checks, and the number of checks between two heartbeats of a stream, which keep proxies from closing it. */
 const checks = { everyMs: 1_000, perBeat: 15 };
 
@@ -109,11 +114,19 @@ export class StreamHub {
 
   /** Called after frames of other nodes were missed: tells all clients to read everything again. */
   forgetAll(): void {
+    for (const room of this.#rooms.values()) this.#forget(room);
+  }
+
+  #forget({ ring, streams }: Room): void {
     const nowMs = this.#deps.nowMs();
-    for (const room of this.#rooms.values()) {
-      room.ring.forget(nowMs);
-      for (const stream of room.streams.keys()) stream.reset(room.ring.lastId(nowMs), "unknown");
-    }
+    ring.forget(nowMs);
+    for (const stream of streams.keys()) stream.reset(ring.lastId(nowMs), "unknown");
+  }
+
+  /** Other nodes send no changes of an organization until they know of its streams. Clients then read everything again. */
+  async #forgetUnsent(room: Room): Promise<void> {
+    await delay(knownAfterMs, undefined, { ref: false });
+    if (room.streams.size > 0 && (await this.#deps.hasOthers())) this.#forget(room);
   }
 
   /** Parses `<moment>-<node>`. */
@@ -136,7 +149,10 @@ export class StreamHub {
       emptySinceMs: undefined,
     };
     // The caller that opens the stream awaits `begun` and handles its error.
-    room.begun.catch(() => this.#rooms.delete(orgId));
+    room.begun.then(
+      () => this.#forgetUnsent(room).catch(() => undefined),
+      () => this.#rooms.delete(orgId),
+    );
     this.#rooms.set(orgId, room);
     return room;
   }

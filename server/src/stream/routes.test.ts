@@ -29,6 +29,7 @@ async function serveStreams() {
     nowMs: Date.now,
     nodeTag: "0123abcd",
     begin: () => begun.promise,
+    hasOthers: () => Promise.resolve(false),
     end: () => undefined,
   });
   const route = streamRoute({ streams: { hub }, isStopping: () => false });
