@@ -1,4 +1,5 @@
 import type { Static } from "typebox";
+import { idTimeMs } from "../../postgres/ids.ts";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
 import type { Stats } from "../message/schemas.ts";
 
@@ -81,7 +82,7 @@ export async function mailboxStats(
 }
 
 function ageSeconds(id: string, nowMs: number): number {
-  return Math.max(0, Math.floor((nowMs - Number.parseInt(id.slice(0, 12), 16)) / 1000));
+  return Math.max(0, Math.floor((nowMs - idTimeMs(id)) / 1000));
 }
 
 function rate(count: number, seconds: number): number {

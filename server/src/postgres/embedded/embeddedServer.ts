@@ -242,8 +242,8 @@ const megabyte = 2 ** 20;
  * The server's settings, named as in PostgreSQL. They are given on the command line at every start, so that they belong to
  * the version of the service and not to the cluster.
  */
-function serverSettings(memoryBytes = availableMemory()): Record<string, string> {
-  const sharedBuffersMb = Math.max(32, Math.min(256, Math.floor(memoryBytes / megabyte / 8)));
+function serverSettings(): Record<string, string> {
+  const sharedBuffersMb = Math.max(32, Math.min(256, Math.floor(availableMemory() / megabyte / 8)));
   return {
     fsync: "on",
     synchronous_commit: "on",
