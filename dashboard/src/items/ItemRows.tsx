@@ -1,9 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useRef } from "react";
 import { targetName } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
-import { useDocumentTop } from "../controls/useDocumentTop.ts";
+import { useWindowRows } from "../controls/useWindowRows.ts";
 import { Ago } from "../time/Moment.tsx";
 import { milliseconds } from "../time/wording.ts";
 import type { ItemRow } from "./listItems.ts";
@@ -35,14 +34,7 @@ const coveredHeight = 136;
 export function ItemRows(props: ItemRowsProps) {
   const { rows, onNearEnd, onRest } = props;
   const frame = useRef<HTMLDivElement>(null);
-  const isNarrow = window.matchMedia("(max-width: 767px)").matches;
-  const virtual = useWindowVirtualizer({
-    count: rows.length,
-    estimateSize: () => (isNarrow ? 56 : 36),
-    overscan: 12,
-    scrollMargin: useDocumentTop(frame),
-    scrollPaddingStart: coveredHeight,
-  });
+  const virtual = useWindowRows(frame, rows.length, coveredHeight);
   const shown = virtual.getVirtualItems();
   const lastShown = shown.at(-1)?.index ?? 0;
   useEffect(() => {

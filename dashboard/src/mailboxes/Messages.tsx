@@ -1,11 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
-import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useRef } from "react";
 import { keysQuery } from "../api/queries.ts";
 import type { Message, Status } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { FilterField } from "../controls/Field.tsx";
-import { useDocumentTop } from "../controls/useDocumentTop.ts";
+import { useWindowRows } from "../controls/useWindowRows.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useSteadyRows } from "../live/useSteadyRows.ts";
@@ -91,13 +90,7 @@ const columns =
 
 function MessageRows({ rows, onOpen }: { rows: readonly Message[]; onOpen: (id: string) => void }) {
   const frame = useRef<HTMLDivElement>(null);
-  const isNarrow = window.matchMedia("(max-width: 767px)").matches;
-  const virtual = useWindowVirtualizer({
-    count: rows.length,
-    estimateSize: () => (isNarrow ? 56 : 36),
-    overscan: 12,
-    scrollMargin: useDocumentTop(frame),
-  });
+  const virtual = useWindowRows(frame, rows.length);
   return (
     <>
       <div
