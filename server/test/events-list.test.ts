@@ -121,7 +121,7 @@ describe("the list of events", () => {
     ["limit=1.5", "limit must be an integer"],
     ["limit=1e1", "limit must be an integer"],
     ["limit=", "limit must be an integer"],
-    ["limit=1&limit=2", "limit must be an integer"],
+    ["limit=1&limit=2", "limit is given more than once"],
     ["limit=99999999999999999999", "limit must be"],
     ["offset=-1", "offset must be at least 0"],
     ["offset=1000001", "offset must be at most 1000000"],
