@@ -205,8 +205,8 @@ describe("an invitation", () => {
 
   it("is refused for the address of a member", async ({ admin, node }) => {
     const body = { role: "member", email: admin.user.email };
-    const { status } = await node.call("POST", "/api/v1/invitations", { session: admin.session_token, body });
-    expect(status).toBe(409);
+    const refused = await node.call("POST", "/api/v1/invitations", { session: admin.session_token, body });
+    expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "already_member"]);
   });
 
   it("needs an existing role", async ({ node, admin }) => {
@@ -242,7 +242,7 @@ describe("an invitation", () => {
     for (let index = 0; index < 100; index++) await invite({ role: "member" }, busy);
     const session = busy.session_token;
     const refused = await node.call("POST", "/api/v1/invitations", { session, body: { role: "member" } });
-    expect(refused.status).toBe(409);
+    expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "too_many_invitations"]);
     const { body } = await node.call("GET", "/api/v1/invitations?limit=100", { session });
     await node.call("DELETE", `/api/v1/invitations/${body.invitations[0].id}`, { session });
     await invite({ role: "member" }, busy);

@@ -81,7 +81,7 @@ const createRoute = route("createInvitation", "POST /api/v1/invitations", {
   body: Type.Object({ role: RoleName, email: Type.Optional(Email) }),
   response: { 200: NewInvitation },
   errors: {
-    409: `The address belongs to a member, or the organization has ${maxOpenInvitations} open invitations`,
+    409: `The address belongs to a member (\`already_member\`), or the organization has ${maxOpenInvitations} open invitations (\`too_many_invitations\`)`,
   },
   examples: examples.createInvitation,
   async handle(call, deps) {
@@ -93,11 +93,12 @@ const createRoute = route("createInvitation", "POST /api/v1/invitations", {
     const created = await createInvitation(deps.pool, originOf(call), input);
     const { invitation, token } = orRefused(created, "created", {
       not_admin: unauthorized,
-      is_member: () => new ApiError(409, "the address already belongs to a member"),
+      is_member: () => new ApiError(409, "the address already belongs to a member", "already_member"),
       too_many: () =>
         new ApiError(
           409,
           `the organization has ${maxOpenInvitations} open invitations, which is the maximum: revoke an invitation first`,
+          "too_many_invitations",
         ),
     });
     const { id, role, created_by, created_at, expires_at } = invitation;

@@ -72,6 +72,8 @@ export const errorCodes = {
   last_key: "the organization would have no API key left",
   last_admin: "the organization would have no admin left",
   portal_link_gone: "the link to the portal is unknown, was used, or has expired",
+  already_member: "the address belongs to a member of the organization",
+  too_many_invitations: "the organization's limit of open invitations is reached",
   invitation_gone: "the invitation is unknown, was used or revoked, or has expired",
   password_wrong: "the present password is wrong",
   reset_gone: "the link to reset a password is unknown, was used or replaced, or has expired",
