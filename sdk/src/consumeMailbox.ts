@@ -110,8 +110,11 @@ class Consumer {
   readonly #handle: MessageHandler;
   readonly #options: Required<Omit<ConsumerOptions, "schema" | "signal">> & Pick<ConsumerOptions, "schema">;
   readonly #stopping = new AbortController();
-  /** By claim token, not by id: a message can be claimed again here while the handler of its lost claim still works. */
-  readonly #inFlight = new Map<string, InFlight>();
+  /**
+   * Not by claim token, which all messages of one claim share, and not by id: a message can be claimed again here while the handler
+   * of its lost claim still works.
+   */
+  readonly #inFlight = new Set<InFlight>();
 
   #failure: { error: unknown } | undefined;
 
@@ -153,7 +156,7 @@ class Consumer {
         }
       }
     } finally {
-      await Promise.all([...this.#inFlight.values()].map(({ done }) => done));
+      await Promise.all([...this.#inFlight].map(({ done }) => done));
       clearInterval(renewal);
     }
     if (this.#failure !== undefined) throw this.#failure.error;
@@ -173,7 +176,7 @@ class Consumer {
   async #claim(): Promise<boolean> {
     const { concurrency, leaseSeconds, waitSeconds } = this.#options;
     if (this.#inFlight.size >= concurrency) {
-      await Promise.race([...this.#inFlight.values()].map(({ done }) => done));
+      await Promise.race([...this.#inFlight].map(({ done }) => done));
       return false;
     }
     const claimId = crypto.randomUUID();
@@ -219,9 +222,9 @@ class Consumer {
     const lost = new AbortController();
     const done = this.#work(message, lost.signal)
       .catch((error: unknown) => this.#report(error, message))
-      .finally(() => this.#inFlight.delete(message.claim_token));
-    const endsAtMs = this.#leaseEndMs();
-    this.#inFlight.set(message.claim_token, { message, lost, done, endsAtMs, isUnheard: false });
+      .finally(() => this.#inFlight.delete(one));
+    const one: InFlight = { message, lost, done, endsAtMs: this.#leaseEndMs(), isUnheard: false };
+    this.#inFlight.add(one);
   }
 
   async #work(message: ClaimedMessage, signal: AbortSignal): Promise<void> {
@@ -264,7 +267,7 @@ class Consumer {
 
   /** Extends all claims. Aborts the signals of handlers whose claim is lost, or has ended while the service was unavailable. */
   async #renew(): Promise<void> {
-    const held = [...this.#inFlight.values()].filter(({ lost }) => !lost.signal.aborted);
+    const held = [...this.#inFlight].filter(({ lost }) => !lost.signal.aborted);
     const isOver = ({ isUnheard, endsAtMs }: InFlight): boolean => isUnheard && endsAtMs <= performance.now();
     for (const one of held.filter(isOver)) this.#lose(one, "it ran out and could not be extended");
     const all = held.filter(({ lost }) => !lost.signal.aborted);
@@ -287,7 +290,7 @@ class Consumer {
       const one = batch[index]!;
       one.isUnheard = false;
       if (ok) one.endsAtMs = this.#leaseEndMs();
-      else if (this.#inFlight.has(one.message.claim_token)) this.#lose(one, error);
+      else if (this.#inFlight.has(one)) this.#lose(one, error);
     }
   }
 

@@ -182,6 +182,40 @@ describe("a mailbox's consumer", () => {
     expect((await client.readMessage(id)).status).toBe("ACKNOWLEDGED");
   });
 
+  it("extends all messages of one claim, counts each of them as running, and waits for all when it stops", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const send = async (job: string): Promise<string> => (await client.sendItem(mailbox, job)).id;
+    const long = [await send("long"), await send("long")];
+    await send("short");
+    let running = 0;
+    let mostAtOnce = 0;
+    let finish = (): void => undefined;
+    const work = new Promise<void>((resolve) => (finish = resolve));
+    const consumer = consumeMailbox(
+      client,
+      mailbox,
+      async ({ payload }) => {
+        mostAtOnce = Math.max(mostAtOnce, ++running);
+        if (payload !== "short") await work;
+        running--;
+      },
+      { concurrency: 3, leaseSeconds: 5, waitSeconds: 1 },
+    );
+    const expiries = (): Promise<number[]> =>
+      Promise.all(long.map(async (id) => (await client.readMessage(id)).claim_expires_at ?? 0));
+    await expect.poll(async () => Math.min(...(await expiries()))).toBeGreaterThan(0);
+    const first = Math.max(...(await expiries()));
+    for (let job = 0; job < 3; job++) await send("more");
+    await expect.poll(async () => Math.min(...(await expiries()))).toBeGreaterThan(first);
+    expect(mostAtOnce).toBe(3);
+    const stopped = consumer.stop();
+    finish();
+    await stopped;
+    const read = await Promise.all(long.map((id) => client.readMessage(id)));
+    expect(read).toMatchObject(long.map((id) => ({ id, status: "ACKNOWLEDGED", claim_count: 1 })));
+  });
+
   it("tells a handler that its claim was lost, and does not acknowledge the message", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
