@@ -103,6 +103,13 @@ export function createLogDigest(write: (fields: object, message: string) => void
       faults.add(text);
       return true;
     },
+    /** Whether a line with this text was already written in the current window. Lines beyond the kept number are new. */
+    isRepeated(text: string): boolean {
+      arm();
+      if (faults.has(text)) return true;
+      if (faults.size < maxKept) faults.add(text);
+      return false;
+    },
     flush,
   };
 }

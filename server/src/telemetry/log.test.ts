@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { createLog } from "./log.ts";
+
+function openLog() {
+  const lines: { msg: string; cell?: number }[] = [];
+  const destination = {
+    write: (text: string): void => void lines.push(JSON.parse(text) as { msg: string }),
+    flush: () => Promise.resolve(),
+  };
+  return { log: createLog("info", { destination }), lines };
+}
+
+test("a warning about an error is written once in half a minute, however often a loop fails", async () => {
+  const { log, lines } = openLog();
+  for (let n = 0; n < 50; n++) log.warn({ err: new Error("the database is away") }, "trying again");
+  log.warn({ err: new Error("the database is read-only") }, "trying again");
+  log.warn({ err: new Error("the database is away"), cell: 2 }, "trying again");
+  expect(lines.map(({ msg, cell }) => [msg, cell])).toEqual([
+    ["trying again", undefined],
+    ["trying again", undefined],
+    ["trying again", 2],
+  ]);
+  // Ends the window.
+  await log.flush();
+  log.warn({ err: new Error("the database is away") }, "trying again");
+  expect(lines).toHaveLength(4);
+});
+
+test("a warning without an error is written each time", () => {
+  const { log, lines } = openLog();
+  log.warn({}, "a warning");
+  log.warn({}, "a warning");
+  expect(lines).toHaveLength(2);
+});
