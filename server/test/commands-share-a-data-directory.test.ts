@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { findHolder, lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 import { type Program, serviceFile, startProgram } from "./support/program.ts";
+import { refuseAll } from "./support/refusingServer.ts";
 import { until } from "./support/until.ts";
 
 const place = mkdtempSync(join(clusterFolder(), "postrider-shared-"));
@@ -73,6 +74,21 @@ it("a command waits for another command, whose database ends with it", async () 
   for (const program of [backUp, list])
     expect(await program.ended, program.output()).toEqual({ code: 0, signal: null });
   expect(list.output()).toContain("Acme");
+});
+
+it("a command beside a service whose disk is full says so, and does not wait", async () => {
+  const full = join(place, "full");
+  mkdirSync(join(full, "postgresql"), { recursive: true });
+  const unlock = await lockDirectory(full);
+  const server = await refuseAll("53100", "could not write init file", {
+    path: join(place, ".s.PGSQL.5432"),
+  });
+  writeFileSync(join(full, "postgresql", "postmaster.pid"), `1\n${full}\n0\n5432\n${place}\n`);
+  const list = startWith({ POSTRIDER_DATA_DIR: full }, "org", "list");
+  expect(await list.ended, list.output()).toEqual({ code: 1, signal: null });
+  expect(list.output()).toBe(`postrider: the disk that holds ${full} is full: make room, then try again\n`);
+  unlock();
+  server.close();
 });
 
 it("a service names the command that holds its directory", async () => {

@@ -9,6 +9,7 @@ import { processesSaying } from "./support/embeddedProcess.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
 import { serviceFile, type Program, type ProgramOptions, someKey, startProgram } from "./support/program.ts";
 import { startReceiver } from "./support/receiver.ts";
+import { refuseAll } from "./support/refusingServer.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
@@ -370,16 +371,4 @@ function listen(onConnection: Parameters<typeof createServer>[1] = () => undefin
 
 function portOf(server: Server): number {
   return (server.address() as { port: number }).port;
-}
-
-/** A PostgreSQL server that refuses every connection. */
-function refuseAll(code: string, message: string): Promise<Server> {
-  const body = Buffer.from(`SFATAL\0VFATAL\0C${code}\0M${message}\0\0`);
-  const head = Buffer.alloc(5);
-  head.write("E");
-  head.writeInt32BE(body.length + 4, 1);
-  return listen((socket) => {
-    socket.on("error", () => undefined);
-    socket.once("data", () => socket.end(Buffer.concat([head, body])));
-  });
 }

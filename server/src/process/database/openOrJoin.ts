@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { openSession } from "../../backup/takeSnapshot.ts";
+import { awayReason } from "../../postgres/awayReason.ts";
 import { clusterPath } from "../../postgres/embedded/cluster.ts";
 import { DirectoryInUseError, findHolder, type Holder } from "../../postgres/embedded/directoryLock.ts";
 import { runningConnection } from "../../postgres/embedded/runningConnection.ts";
@@ -31,7 +32,8 @@ const retryMs = 100;
 /**
  * Opens the embedded database of a data directory for a command, also while a service runs on it. Waits for a starting service,
  * and for another command, whose database stops when it ends.
- * @throws {CommandError} when the directory stays in use for two minutes, or has no database and `mayMake` is false.
+ * @throws {CommandError} when the directory stays in use for two minutes, when the disk of the running database is full, or when
+ * there is no database and `mayMake` is false.
  */
 export async function openOrJoin<T>(
   dataDir: string,
@@ -52,7 +54,7 @@ export async function openOrJoin<T>(
       }
     } else {
       const running = holder.command === undefined ? await runningConnection(dataDir) : undefined;
-      if (running !== undefined && (await answers(running))) return join(running);
+      if (running !== undefined && (await answers(running, dataDir))) return join(running);
       if (performance.now() > deadlineMs) throw takenFor(dataDir, holder);
       if (!isTold) say(`Waiting for ${nameOf(holder)}, which uses ${dataDir} …`);
       isTold = true;
@@ -88,13 +90,17 @@ const noSuchDatabase = "3D000";
 /**
  * Whether the service's database accepts connections. A starting or stopping server does not; a new one lacks the database at
  * first.
+ * @throws {CommandError} when the database's disk is full, because then waiting does not help.
  */
-async function answers(connection: DatabaseConnection): Promise<boolean> {
+async function answers(connection: DatabaseConnection, dataDir: string): Promise<boolean> {
   try {
     const session = await openSession(connection);
     await session.end();
     return true;
   } catch (error) {
+    if (awayReason(error) === "disk full") {
+      throw new CommandError(`the disk that holds ${dataDir} is full: make room, then try again`, "failed");
+    }
     if (isDatabaseAway(error) || (error as { code?: string }).code === noSuchDatabase) return false;
     throw error;
   }
