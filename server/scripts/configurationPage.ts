@@ -13,7 +13,8 @@ const preamble = `<!-- Generated from server/src/config/settings.ts by \`npm run
 Postrider is configured only by environment variables. An empty variable counts as unset. If a value is wrong, a variable that
 another one requires is missing, or a \`POSTRIDER_\` variable is unknown, the service does not start. The error names all
 problems and how to fix them, and repeats no secret. Variables of the client commands (\`POSTRIDER_URL\`, \`POSTRIDER_KEY\` …) and those that
-Kubernetes sets for a Service named \`postrider\` are ignored.
+Kubernetes sets for a Service named \`postrider\` are ignored. A wrong value of an \`OTEL_\` variable is ignored with a line in the log, as
+[tracing.md](tracing.md) says, because these variables are often set for all programs of a machine.
 `;
 
 function section({

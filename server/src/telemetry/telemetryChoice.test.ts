@@ -25,6 +25,7 @@ describe("the exported signals", () => {
     [{ ...endpoint, OTEL_TRACES_EXPORTER: "zipkin" }, /OTEL_TRACES_EXPORTER can be otlp or none/],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4318" }, /endpoint for traces is no http or https URL/],
     [{ ...endpoint, OTEL_TRACES_SAMPLER: "jaeger_remote" }, /OTEL_TRACES_SAMPLER can be one of/],
+    [{ ...endpoint, OTEL_SDK_DISABLED: "yes" }, /OTEL_SDK_DISABLED can be true or false; using false/],
     [{ ...endpoint, OTEL_TRACES_SAMPLER_ARG: "two" }, /OTEL_TRACES_SAMPLER_ARG must be a number/],
     [{ ...endpoint, OTEL_METRIC_EXPORT_INTERVAL: "0" }, /OTEL_METRIC_EXPORT_INTERVAL must be a whole number/],
   ])("are replaced by a default or skipped, with a warning, for the invalid setting %j", (env, problem) => {

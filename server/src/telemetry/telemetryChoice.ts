@@ -36,7 +36,7 @@ const defaultSampler = "parentbased_always_on";
  */
 export function telemetryChoice(config: TelemetryConfig): TelemetryChoice {
   const problems: string[] = [];
-  const isOff = config.otelSdkDisabled?.toLowerCase() === "true";
+  const isOff = isDisabled(config.otelSdkDisabled, problems);
   const choose = (signal: "TRACES" | "METRICS", given: Given): Protocol | null =>
     isOff ? null : protocolOf(signal, given, problems);
   const number = (name: string, text: string | undefined, fallback: number): number =>
@@ -62,6 +62,14 @@ export function telemetryChoice(config: TelemetryConfig): TelemetryChoice {
     metricsIntervalMs: number("OTEL_METRIC_EXPORT_INTERVAL", config.otelMetricsInterval, 60_000),
     problems: isOff ? [] : problems,
   };
+}
+
+function isDisabled(text: string | undefined, problems: string[]): boolean {
+  const value = text?.toLowerCase() ?? "false";
+  if (value !== "true" && value !== "false") {
+    problems.push("OTEL_SDK_DISABLED can be true or false; using false");
+  }
+  return value === "true";
 }
 
 type Given = Record<"endpoint" | "exporter" | "protocol", string | undefined>;
