@@ -137,7 +137,7 @@ describe.concurrent("a start whose database is silent, unknown or refuses connec
   });
 
   it.each([
-    ["28000", 'no pg_hba.conf entry for host "::1", user "a", no encryption', /add \?sslmode=require/],
+    ["28000", 'no pg_hba.conf entry for host "::1", user "a", no encryption', /add \?sslmode=verify-full/],
     ["28P01", 'password authentication failed for user "a"', /check the user and the password/],
   ])("ends with a message about a refusal of class %s: %s", async (code, message, sentence) => {
     const server = await refuseAll(code, message);

@@ -79,7 +79,7 @@ function whyNot(error: unknown): string {
   if (code === "28P01") return `${message}: check the user and the password in DATABASE_URL`;
   if (code === "3D000") return `${message}: create it (createdb), or name another in DATABASE_URL`;
   if (code === "28000" && /no encryption|SSL off/i.test(message))
-    return `${message}: the server demands TLS; add ?sslmode=require to DATABASE_URL, or allow this client in pg_hba.conf`;
+    return `${message}: the server demands TLS; add ?sslmode=verify-full to DATABASE_URL, or allow this client in pg_hba.conf`;
   if (code === "28000" && /^role .* does not exist$/.test(message))
     return `${message}: check the user in DATABASE_URL`;
   if (code === "28000") return `${message}: allow this client in the server's pg_hba.conf`;
