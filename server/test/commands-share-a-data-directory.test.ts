@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { findHolder, lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
-import { type Program, serviceFile, startProgram } from "./support/program.ts";
+import { type Program, serviceFile, someKey, startProgram } from "./support/program.ts";
 import { refuseAll } from "./support/refusingServer.ts";
 import { until } from "./support/until.ts";
 
@@ -89,6 +89,37 @@ it("a command beside a service whose disk is full says so, and does not wait", a
   expect(list.output()).toBe(`postrider: the disk that holds ${full} is full: make room, then try again\n`);
   unlock();
   server.close();
+});
+
+it("a command makes no key for a service whose key is in its environment, and a backup names no other key", async () => {
+  const keyed = join(place, "keyed");
+  const file = join(place, "keyed.backup");
+  const elsewhere = { POSTRIDER_DATA_DIR: keyed };
+  const service = startWith({ ...elsewhere, POSTRIDER_ENCRYPTION_KEY: someKey }, "serve");
+  await service.says(/listens on/);
+  const create = startWith(elsewhere, "org", "create", "Acme");
+  expect(await create.ended, create.output()).toEqual({ code: 0, signal: null });
+  expect(existsSync(join(keyed, "encryption.key"))).toBe(false);
+  const created = await fetch(`${/listens on (\S+)/.exec(service.output())![1]!}/api/v1/targets`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${/ak_live_\w+/.exec(create.output())![0]}`,
+      "content-type": "application/json",
+    },
+    body: JSON.stringify({ kind: "webhook", name: "orders", url: "https://shop.example/hooks" }),
+  });
+  expect(created.status).toBe(200);
+  const otherKey = Buffer.alloc(32, 9).toString("base64");
+  const backUp = startWith({ ...elsewhere, POSTRIDER_ENCRYPTION_KEY: otherKey }, "backup", file);
+  expect(await backUp.ended, backUp.output()).toEqual({ code: 1, signal: null });
+  expect(backUp.output()).toContain("the encryption key is not the one that this database's secrets");
+  expect(existsSync(file)).toBe(false);
+  service.kill("SIGTERM");
+  await service.ended;
+  const keyless = startWith(elsewhere, "serve");
+  expect(await keyless.ended, keyless.output()).toEqual({ code: 1, signal: null });
+  expect(keyless.output()).toContain("encryption.key is missing, without which the database's secrets");
+  expect(existsSync(join(keyed, "encryption.key"))).toBe(false);
 });
 
 it("a service names the command that holds its directory", async () => {

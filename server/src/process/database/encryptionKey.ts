@@ -2,7 +2,10 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
+import { openSession } from "../../backup/takeSnapshot.ts";
+import type { Config } from "../../config/config.ts";
 import { isSealedWithOneOf, type SecretBoxKeys } from "../../items/secretBox.ts";
+import type { DatabaseConnection } from "../../postgres/pool.ts";
 
 const fileName = "encryption.key";
 const keyBytes = 32;
@@ -39,6 +42,36 @@ export function existingKey(dataDir: string): Buffer | undefined {
   }
 }
 
+/**
+ * The key of a service with its own database: the configured one, or that of the data directory; a new one only if the database
+ * has no secrets. @throws {Error} when it has some: a new key could not decrypt them, and backups would name it.
+ */
+export async function embeddedKey(config: Config, pool: pg.Pool): Promise<Buffer> {
+  const present = config.encryptionKey ?? existingKey(config.dataDir);
+  if (present !== undefined) return present;
+  const { rows } = await pool.query("select from targets where secret is not null limit 1");
+  if (rows.length === 0) return loadOrMakeKey(config.dataDir);
+  throw new Error(
+    `${keyPath(config.dataDir)} is missing, without which the database's secrets cannot be read: restore the file, or set POSTRIDER_ENCRYPTION_KEY`,
+  );
+}
+
+/**
+ * Checks that the key, or a previous one, decrypts the secrets of a database that is to be copied: the copy names the key.
+ * @throws {Error} a sentence for the operator, when it does not.
+ */
+export async function refuseToNameForeignKey(
+  connection: DatabaseConnection,
+  keys: SecretBoxKeys,
+): Promise<void> {
+  const session = await openSession(connection);
+  try {
+    await refuseForeignKey(session, keys);
+  } finally {
+    await session.end();
+  }
+}
+
 /** Path of the key's file of a service with its own database. */
 export function keyPath(dataDir: string): string {
   return join(dataDir, fileName);
@@ -49,7 +82,10 @@ export function keyPath(dataDir: string): string {
  * delivery would fail.
  * @throws {Error} a sentence for the operator, when neither secret was encrypted with one of the keys.
  */
-export async function refuseForeignKey(pool: pg.Pool, keys: SecretBoxKeys): Promise<void> {
+export async function refuseForeignKey(
+  pool: Pick<pg.ClientBase, "query">,
+  keys: SecretBoxKeys,
+): Promise<void> {
   const { rows } = await pool.query<{ secret: Buffer }>(
     `(select secret from targets where secret is not null order by id limit 1)
      union all

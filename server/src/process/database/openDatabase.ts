@@ -15,7 +15,7 @@ import { checkServerPromises } from "../../postgres/serverPromises.ts";
 import { placeOf, untilServes } from "../../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
 import { lockSettings } from "./lockRoom.ts";
-import { loadOrMakeKey, refuseForeignKey } from "./encryptionKey.ts";
+import { embeddedKey, refuseForeignKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
 import { type Opener, openOrJoin } from "./openOrJoin.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
@@ -35,6 +35,9 @@ export interface OpenDatabase {
   trouble?: () => Error | undefined;
   close(): Promise<void>;
 }
+
+/** The database of a command, which needs no key. */
+export type JoinedDatabase = Omit<OpenDatabase, "encryptionKey">;
 
 const oldestVersion = 15;
 const walAheadDelayMs = 1_000;
@@ -110,9 +113,9 @@ async function openEmbedded(
   });
   const { pool, cells } = pools;
   try {
-    const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
     const process = newProcessRecord(version);
     await prepare({ pool, cells, log }, opening, { process, isAlone: true });
+    const encryptionKey = await embeddedKey(config, pool);
     // No other process uses the database, so all leases belong to processes that have ended.
     let taken = 0;
     for (const cell of cells.all()) taken += await endAllLeases(cell.pool);
@@ -200,13 +203,13 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
  * Opens the database for a short command: the configured one, the one of a service that runs on the data directory,
  * or, when none runs, the embedded one for as long as the command takes.
  */
-export async function openForCommand(config: Config, log: Log, opener: Opener): Promise<OpenDatabase> {
+export async function openForCommand(config: Config, log: Log, opener: Opener): Promise<JoinedDatabase> {
   const { command, say } = opener;
   const progress = tellProgress(say);
   const opening = { say, progress };
   try {
     if (config.databaseUrl !== undefined) return await openExternal(config, log, opening);
-    return await openOrJoin(config.dataDir, opener, {
+    return await openOrJoin<JoinedDatabase>(config.dataDir, opener, {
       alone: () => openEmbedded(config, log, opening, { command, patienceMs: 0 }),
       join: (connection) => joinService(config, log, opening, connection),
     });
@@ -220,7 +223,7 @@ async function joinService(
   log: Log,
   opening: Opening,
   connection: DatabaseConnection,
-): Promise<OpenDatabase> {
+): Promise<JoinedDatabase> {
   const pools = openPools(config, { connection, size: 2, onError: poolError(log) });
   const { pool, cells } = pools;
   try {
@@ -230,7 +233,7 @@ async function joinService(
     // The service has just created the database. `prepare` waits until the service has created the schema too.
     if (rows[0]!.is_empty) await prepare({ pool, cells, log }, opening);
     else await refuseOtherCells(pool, cells.all().length);
-    return { ...pools, connection, encryptionKey: loadOrMakeKey(config.dataDir) };
+    return { ...pools, connection };
   } catch (error) {
     await pools.close();
     throw error;
