@@ -77,7 +77,7 @@ function refuse(name: string): () => Promise<void> {
   return () =>
     Promise.reject(
       new CommandError(
-        `"${name}" is a command of the service, which this package does not contain: run npx postrider ${name}`,
+        `"${name}" is a command of the service, which @postrider/cli does not contain: run it where the service is installed, with the package postrider; in a clone: npx node server/bin/postrider.cjs ${name}`,
         exitCodes.usage,
       ),
     );

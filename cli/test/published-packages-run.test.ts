@@ -158,7 +158,9 @@ describe("the published command of clients", () => {
     await expect(listing).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/ECONNREFUSED/) });
     await expect(run(node, [command, "serve"], { env })).rejects.toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/npx postrider serve/),
+      stderr: expect.stringMatching(
+        /the package postrider; in a clone: npx node server\/bin\/postrider\.cjs serve/,
+      ),
     });
   });
 });
