@@ -307,6 +307,20 @@ describe("problems", () => {
     expect(problems[0]).toContain("must name one host");
   });
 
+  it("name the values of sslmode", () => {
+    const problems = (sslmode: string): readonly string[] =>
+      problemsOf({
+        DATABASE_URL: `postgres://ada@a/postrider?sslmode=${sslmode}`,
+        POSTRIDER_ENCRYPTION_KEY: key,
+      });
+    expect(problems("verify-full")).toEqual([]);
+    expect(problems("no-verify&x=y")).toEqual([]);
+    for (const wrong of ["verify_full", "on", ""])
+      expect(problems(wrong)).toEqual([
+        expect.stringMatching(/must have one of disable, .*, verify-full, no-verify as sslmode/),
+      ]);
+  });
+
   it("do not include a comma in the database's password", () => {
     const url = "postgres://ada:a,b@localhost/postrider";
     expect(loadConfig({ DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key }).databaseUrl).toBe(url);

@@ -106,8 +106,14 @@ export function databaseUrl(text: string): string {
   // The form for sockets, `postgres://user@/database?host=/path`, has no host, so it is not a valid URL.
   if (!URL.canParse(text.replace("@/", "@socket/")))
     throw new ValueError("must have a host and a port from 1 to 65535");
+  const [, sslmode] = /[?&]sslmode=([^&#]*)/.exec(text) ?? [];
+  if (sslmode !== undefined && !sslmodes.includes(sslmode))
+    throw new ValueError(`must have one of ${sslmodes.join(", ")} as sslmode`);
   return text;
 }
+
+/** PostgreSQL's modes, and the driver's own for a certificate that is not verified. The driver treats others as `verify-full`. */
+const sslmodes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full", "no-verify"];
 
 /** An absolute http(s) URL without credentials, query or fragment; a trailing slash is dropped. */
 export function baseUrl(text: string): string {
