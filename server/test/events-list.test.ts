@@ -139,9 +139,12 @@ describe("the list of events", () => {
     ["event_type=%00", "event_type"],
     [`event_type=${"x".repeat(257)}`, "event_type"],
     ["handoff_state=working", "handoff_state"],
-    ["created_after=yesterday", "created_after must be an integer"],
+    ["created_after=yesterday", "created_after must be an integer: a time in Unix seconds"],
     ["created_before=-1", "created_before must be at least 0"],
-    ["created_before=253402300800", "created_before must be at most"],
+    [
+      "created_before=253402300800",
+      "created_before must be at most 253402300799: a time in Unix seconds, not in milliseconds",
+    ],
     [
       "fields=attempts,colour",
       "fields must be a list of attempts, last_status_code, next_attempt_at, duration_ms",

@@ -59,6 +59,10 @@ describe("replays of many events", () => {
     [{ filter: { target: "x" } }, "is not a field of a replay filter: the fields are target_id"],
     [{ filter: { target_ids: "x" } }, "did you mean target_id?"],
     [{ filter: { target_id: "x" } }, "filter.target_id must be 32 lower-case hexadecimal characters"],
+    [
+      { filter: { created_after: "2026-11-29T00:00:00Z" } },
+      "filter.created_after must be an integer: a time in Unix seconds",
+    ],
     [{ filter: {}, rate_per_second: 0 }, "rate_per_second must be at least 1"],
     [{ filter: {}, rate_per_second: 1001 }, "rate_per_second must be at most 1000"],
     [{ filter: {}, rate_per_second: 1.5 }, "rate_per_second must be an integer"],

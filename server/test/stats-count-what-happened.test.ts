@@ -208,7 +208,8 @@ describe("the statistics of an organization", () => {
     ["from=10&to=10", "from must be before to"],
     ["from=-1", "from must be at least 0"],
     ["from=1&to=2&step=60", "from is too long ago"],
-    ["to=999999999999", "to must be at most"],
+    ["to=999999999999", "to must be at most 253402300799: a time in Unix seconds, not in milliseconds"],
+    ["from=today", "from must be an integer: a time in Unix seconds"],
   ] as const)("are refused for ?%s with 400", async ([query, message], { askStats }) => {
     expect(await askStats(`?${query}`)).toMatchObject({
       status: 400,

@@ -7,8 +7,11 @@ export const Id = textOf("id", { examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] 
 /** Unix seconds. */
 export const Timestamp = Type.Integer({ description: "Unix seconds" });
 
-/** A time in a request, in Unix seconds: at most the last second of the year 9999. */
-export const Moment = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
+/** The last second of the year 9999, in Unix seconds. */
+export const latestMoment = 253_402_300_799;
+
+/** A time in a request, in Unix seconds. */
+export const Moment = Type.Integer({ minimum: 0, maximum: latestMoment });
 
 /** The schema, or null. */
 export function nullable<Schema extends TSchema>(schema: Schema, description?: string) {

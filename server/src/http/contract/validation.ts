@@ -1,4 +1,5 @@
 import type { FastifyError } from "fastify";
+import { latestMoment } from "./schemas.ts";
 import { ruleOf } from "./textForms.ts";
 
 /**
@@ -29,7 +30,7 @@ export function describeValidation(error: FastifyError, missingFields?: string):
   if (field === "") return `${location} must be ${article(params.type ?? "object")}`;
   switch (first.keyword) {
     case "type":
-      return `${field} must be ${article(String(params.type))}`;
+      return `${field} must be ${article(String(params.type))}${params.type === "integer" ? unitOf(field) : ""}`;
     case "minLength":
       return params.limit === 1
         ? `${field} must not be empty`
@@ -39,7 +40,7 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     case "minimum":
       return `${field} must be at least ${params.limit}`;
     case "maximum":
-      return `${field} must be at most ${params.limit}`;
+      return `${field} must be at most ${params.limit}${params.limit === latestMoment ? ": a time in Unix seconds, not in milliseconds" : ""}`;
     case "minItems":
       return `${field} must have at least ${params.limit} elements`;
     case "maxItems":
@@ -58,6 +59,11 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     default:
       return `${field} ${first.message ?? "is not valid"}`;
   }
+}
+
+/** The unit of a field that holds a time, found by its name, because the error of the validation does not contain the schema. */
+function unitOf(field: string): string {
+  return /(?:^|\.)(?:created_after|created_before|from|to)$/.test(field) ? ": a time in Unix seconds" : "";
 }
 
 /** The values of a union of constants, collected from the error of each member. */
