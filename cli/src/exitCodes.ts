@@ -42,6 +42,11 @@ export function exitCodeOf(error: unknown): ExitCode {
   }
 }
 
+/** Whether the service refused a valid API key because the key's scope does not include the call. */
+export function isOutsideScope(error: unknown): error is PostriderError {
+  return error instanceof PostriderError && error.code === "scope_refused";
+}
+
 /** The message of an error's innermost cause, with its code: the error of `fetch` itself says only that the call failed. */
 export function reasonOf(error: unknown): string {
   let innermost = error;

@@ -112,6 +112,8 @@ function sentenceOf(error: unknown, { url }: Called): string {
   // The client checks only that an answer has its first field; another service's answer may lack the others.
   if (url !== undefined && (error instanceof TypeError || error instanceof RangeError))
     return `${url} answered with something else than Postrider does (${error.message}): is this the address of a Postrider service?`;
+  if (error instanceof PostriderError && error.status === 401)
+    return `the service does not accept the API key (${error.message}): create one in the dashboard (Keys), and set POSTRIDER_KEY or use postrider login`;
   if (!(error instanceof PostriderError) || error.status !== 0) return error.message;
   const isLate = (error.cause as Error | undefined)?.name === "TimeoutError";
   const reason = isLate ? "" : reasonOf(error.cause);

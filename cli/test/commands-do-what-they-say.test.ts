@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
+import { createMailboxTarget, sendItem } from "../../server/test/support/items.ts";
 import { startProgram } from "../../server/test/support/program.ts";
 import { answerOk } from "../../server/test/support/receiver.ts";
 import { signUp } from "../../server/test/support/testNode.ts";
@@ -231,6 +232,36 @@ describe("a mailbox", () => {
     const stats = async (): Promise<Record<string, number>> =>
       (await run(["mailbox", "stats", "jobs", "--json"], { env })).json()[0];
     await until(stats, ({ ready, claimed, dead }) => ready === 0 && claimed === 0 && dead === 1);
+    work.kill("SIGTERM");
+    expect((await work.ended).code).toBe(0);
+  });
+});
+
+describe("a key that may only consume one mailbox", () => {
+  it("logs in, passes the doctor, works the mailbox by its id, and is told why a name is refused", async ({
+    service,
+    env,
+    place,
+  }) => {
+    const owner = await signUp(service);
+    const mailbox = await createMailboxTarget(service, owner);
+    await sendItem(service, owner, mailbox, { n: 1 });
+    const { body: limited } = await service.call("POST", "/api/v1/keys", {
+      session: owner.session_token,
+      body: { name: "consumer", scope: "consume", mailbox_ids: [mailbox] },
+    });
+    const stored = { POSTRIDER_URL: env["POSTRIDER_URL"]!, XDG_CONFIG_HOME: join(place, "limited") };
+    const login = await run(["login", "--json"], { env: stored, input: `${limited.key}\n` });
+    expect(login.json()[0]).toMatchObject({ organization: owner.user.org_id });
+    const well = await run(["doctor"], { env: stored });
+    expect([well.code, well.out]).toEqual([
+      0,
+      expect.stringMatching(/limited to a scope\n(.*\n)*.*not checked/),
+    ]);
+    const named = await run(["mailbox", "work", "inbox", "--", "true"], { env: stored });
+    expect([named.code, named.err]).toEqual([3, expect.stringContaining("give the target's id")]);
+    const work = start(["mailbox", "work", mailbox, "--", "cat"], stored);
+    await work.says(/"n": ?1/);
     work.kill("SIGTERM");
     expect((await work.ended).code).toBe(0);
   });

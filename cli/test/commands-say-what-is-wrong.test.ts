@@ -244,6 +244,13 @@ describe("a credential", () => {
     expect([code, err]).toEqual([3, expect.stringContaining('there is no profile "constructor"')]);
   });
 
+  it("that the service does not know is refused with advice", async ({ env }) => {
+    const ended = await run(["target", "list"], {
+      env: { ...env, POSTRIDER_KEY: `ak_live_${"0".repeat(64)}` },
+    });
+    expect(ended.err).toMatch(/does not accept the API key.*create one in the dashboard.*postrider login\n$/);
+  });
+
   it("is read from standard input with --key-stdin", async ({ service, account }) => {
     const listed = await run(["target", "list", "--key-stdin", "--json"], {
       env: { POSTRIDER_URL: service.url },

@@ -1,6 +1,6 @@
 import { type Client, type ListedHealth, PostriderError, type Target } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
-import { CommandError, exitCodeOf, reasonOf } from "../exitCodes.ts";
+import { CommandError, exitCodeOf, isOutsideScope, reasonOf } from "../exitCodes.ts";
 import { type Output, plain } from "../output.ts";
 import type { Service, Session } from "../session.ts";
 
@@ -124,6 +124,8 @@ async function credential(out: Output, client: Client): Promise<Finding> {
       ...(!ok && { advice: "items are refused: settle the bill, or ask the operator" }),
     });
   } catch (error) {
+    if (isOutsideScope(error))
+      return report(out, { check: "credential", ok: true, seen: "the key is valid, and limited to a scope" });
     // Any other error does not tell whether the key is valid.
     if (!(error instanceof PostriderError) || ![401, 403].includes(error.status)) throw error;
     report(out, {
@@ -137,7 +139,21 @@ async function credential(out: Output, client: Client): Promise<Finding> {
 }
 
 async function targets(out: Output, client: Service["client"]): Promise<Finding[]> {
-  const { targets: all } = await client.listTargets();
+  const all = await client.listTargets().then(
+    ({ targets: listed }) => listed,
+    (error: unknown) => {
+      if (isOutsideScope(error)) return undefined;
+      throw error;
+    },
+  );
+  if (all === undefined) {
+    report(out, {
+      check: "targets",
+      ok: true,
+      seen: "not checked, because the key's scope does not include them",
+    });
+    return [];
+  }
   const findings: Finding[] = [];
   for (let from = 0; from < all.length; from += targetsAtOnce) {
     const some = all.slice(from, from + targetsAtOnce);

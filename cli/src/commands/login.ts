@@ -1,5 +1,6 @@
 import type { Command, Input } from "../command.ts";
-import { CommandError, exitCodes } from "../exitCodes.ts";
+import type { Client } from "../../../sdk/src/client.ts";
+import { CommandError, exitCodes, isOutsideScope } from "../exitCodes.ts";
 import { defaultProfile } from "../profile/credential.ts";
 import { profilesPath, writeProfile } from "../profile/profiles.ts";
 import { readSecret } from "../profile/readSecret.ts";
@@ -26,13 +27,24 @@ async function logIn({ out, env, stdin, url: urlOf }: Session, input: Input): Pr
   const url = urlOf();
   const profile = profileOf(input, env);
   const key = await readSecret(stdin, (text) => out.say(text), "API key");
-  // These two lines throw when the service refuses the key, does not answer, or is not Postrider; then nothing is stored.
-  const { org } = await openService({ url, key }, out.say).client.readOrganization();
-  const organization = org.name;
+  const organization = await organizationOf(openService({ url, key }, out.say).client);
   const path = profilesPath(env);
   writeProfile(path, profile, { url, key });
   out.say(`stored in ${path}`);
   out.one({ profile, url, organization });
+}
+
+/**
+ * Reads the organization of the client's key: its name, or its id if the key is limited to a scope that cannot read the name. Throws
+ * when the service refuses the key, does not answer, or is not Postrider; then nothing is stored.
+ */
+async function organizationOf(client: Pick<Client, "readMe" | "readOrganization">): Promise<string> {
+  try {
+    return (await client.readOrganization()).org.name;
+  } catch (error) {
+    if (!isOutsideScope(error)) throw error;
+    return (await client.readMe()).user.org_id;
+  }
 }
 
 async function logOut({ out, env }: Session, input: Input): Promise<void> {
