@@ -127,6 +127,38 @@ it("creates a customer with a target whose secret the receiver has, and deletes 
   expect(problems).toEqual([]);
 });
 
+it("deletes a customer also while live changes refresh the count of its targets", async () => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  const key = owner.api_key;
+  await service.call("PUT", "/api/v1/customers/busy", { key, body: {} });
+  const target = await createWebhookTarget(service, owner, stage.receiver.url, { customer_uid: "busy" });
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto("/customers/busy");
+  await page.getByRole("button", { name: "Live" }).waitFor();
+  await page.getByRole("button", { name: "Delete this customer…" }).click();
+  await page.getByText("1 target is deleted with it.").waitFor();
+  await page.getByLabel("Type busy to confirm").fill("busy");
+  const letGo = Promise.withResolvers<void>();
+  await page.route(isCount, async (route) => {
+    await letGo.promise;
+    await route.fallback();
+  });
+  const refreshed = page.waitForRequest((request) => isCount(new URL(request.url())));
+  await service.call("PATCH", `/api/v1/targets/${target.id}`, { key, body: { name: "changed" } });
+  await refreshed;
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("busy was deleted, with 1 target.").waitFor();
+  letGo.resolve();
+  await page.getByText("No customers yet").waitFor();
+  expect(problems).toEqual([]);
+});
+
+/** Whether the request counts the targets of a customer, for the dialog that deletes it. */
+function isCount({ pathname, searchParams }: URL): boolean {
+  return pathname === "/api/v1/targets" && searchParams.get("limit") === "1000";
+}
+
 it("shows a portal link only on the page of its own customer", async () => {
   const { dashboard } = stage;
   const own = await dashboard.newAccount();

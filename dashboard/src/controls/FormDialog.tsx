@@ -104,15 +104,22 @@ export function EditDialog({ onClose, doing, ...rest }: EditDialogProps) {
   );
 }
 
-/** The state of an action that needs the count of what it concerns: it waits for the count, and shows its error with Retry. */
-export function afterCount(
-  doing: Doing,
-  { isFetching, error, refetch }: { isFetching: boolean; error: unknown; refetch: () => unknown },
-): Doing {
+interface Count {
+  isFetching: boolean;
+  isFetchedAfterMount: boolean;
+  error: unknown;
+  refetch: () => unknown;
+}
+
+/**
+ * The state of an action that needs the count of what it concerns: it waits for the count, and shows its error with Retry. It does
+ * not wait for a later refresh of the count, which live changes cause: a click meanwhile would have no effect.
+ */
+export function afterCount(doing: Doing, { isFetching, isFetchedAfterMount, error, refetch }: Count): Doing {
   const isUncounted = doing.error === null && error !== null;
   return {
     mutate: doing.mutate,
-    isPending: doing.isPending || isFetching,
+    isPending: doing.isPending || (isFetching && (error !== null || !isFetchedAfterMount)),
     error: doing.error ?? error,
     retry: isUncounted ? () => void refetch() : undefined,
   };
