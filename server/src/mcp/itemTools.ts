@@ -138,7 +138,7 @@ const maxAttemptsShown = 10;
 const getItem = defineTool(
   {
     name: "get_item",
-    description: `Read an item: its status, its last ${maxAttemptsShown} delivery attempts, and its payload. A response has up to 32 KiB of the payload; next_offset_bytes is the offset of the next part.`,
+    description: `Read an item: its status, its last ${maxAttemptsShown} delivery attempts, its payload and, if it was sent to an agent, the state, last message and outcome of the agent's task (handoff), without its artifacts. A response has up to 32 KiB of the payload; next_offset_bytes is the offset of the next part.`,
     annotations: reads("Read an item"),
     input: {
       id: Id("Id of the item; a mailbox message has the same id as its item"),
@@ -180,7 +180,7 @@ const answerHandoff = defineTool(
   {
     name: "answer_handoff",
     description:
-      "Send a message to an agent whose task waits for input (get_item shows handoff.state INPUT_REQUIRED).",
+      "Send a message to an agent whose task waits for input or authorization (get_item shows handoff.state INPUT_REQUIRED or AUTH_REQUIRED).",
     annotations: changes("Answer an agent", { openWorldHint: true }),
     input: {
       item_id: Id("Id of the item that was sent to the agent"),

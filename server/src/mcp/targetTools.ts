@@ -44,7 +44,7 @@ export const targetTools: readonly Tool[] = [
       description:
         "Read the number of messages in a mailbox by state, and how fast messages are accepted and acknowledged.",
       annotations: reads("Read mailbox statistics"),
-      input: { mailbox_id: Id("From list_targets") },
+      input: { mailbox_id: Id("From list_targets, or from your user if your key may not list targets") },
       output: Stats.properties,
     },
     async ({ mailbox_id }, context) =>
