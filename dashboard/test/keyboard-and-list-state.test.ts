@@ -200,3 +200,31 @@ it("keeps the filter and the open delivery of the portal in the address", async 
   await page.getByRole("button", { name: "order.paid" }).waitFor();
   expect(problems).toEqual([]);
 });
+
+it("moves a lost focus to the heading above, also if a dialog caught it or the part around was replaced", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/usage");
+  await page.getByText("Accepted this month").waitFor();
+  await page.getByRole("link", { name: "Usage" }).first().focus();
+  await page.evaluate(`(() => {
+    const part = '<div><h2>Above</h2><div id="inner"><button id="replaced">Here</button></div></div>';
+    const dialog = '<div role="dialog" tabindex="-1" id="caught"><h2>Title</h2><button>There</button><p>End</p></div>';
+    document.querySelector("main").insertAdjacentHTML("beforeend", part + dialog);
+  })()`);
+  await page.locator("#replaced").focus();
+  await page.evaluate(`(async () => {
+    document.querySelector("#replaced").remove();
+    // The observer is called before the part around is removed.
+    for (let n = 0; n < 5; n++) await Promise.resolve();
+    document.querySelector("#inner").remove();
+  })()`);
+  await untilFocused(page, "Above");
+  await page.locator("#caught button").focus();
+
+  await page.evaluate(`(() => {
+    document.querySelector("#caught button").remove();
+    document.querySelector("#caught").focus();
+  })()`);
+  await untilFocused(page, "Title");
+  expect(problems).toEqual([]);
+});

@@ -9,6 +9,8 @@ export function keepFocus(): void {
   let held: HTMLElement | undefined;
   let left: Left | "nowhere" | undefined;
   const take = ({ target }: FocusEvent): void => {
+    // A dialog may focus itself when the focused element within it is removed, also before the observer is called.
+    if (isDialog(target) && (left !== undefined || held?.isConnected === false)) return;
     held = target instanceof HTMLElement ? target : undefined;
     left = undefined;
   };
@@ -25,7 +27,13 @@ export function keepFocus(): void {
   function settle(): void {
     const place = left;
     left = undefined;
-    if (place === undefined || !isNowhere(document.activeElement)) return;
+    const { activeElement: active } = document;
+    const isCaught =
+      isDialog(active) && place !== undefined && place !== "nowhere" && active.contains(place.parent);
+    if (place === undefined || !(isCaught || isNowhere(active))) {
+      held = active instanceof HTMLElement ? active : undefined;
+      return;
+    }
     focusOn((place === "nowhere" ? undefined : placeNear(place)) ?? pageOf());
   }
   document.addEventListener("focusin", take);
@@ -37,6 +45,8 @@ export function keepFocus(): void {
 interface Left {
   removed: HTMLElement;
   parent: Element;
+  /** The ancestors of the parent within its dialog or page, from the inside. */
+  ancestors: readonly Element[];
   before: Element | null;
   index: number;
 }
@@ -47,14 +57,29 @@ const rows = "li, [role=row]";
 function leftBy(held: HTMLElement, records: readonly MutationRecord[]): Left | undefined {
   if (held.isConnected) {
     const { parentElement: parent, previousElementSibling: before } = held;
-    return parent === null ? undefined : { removed: held, parent, before, index: 0 };
+    return parent === null
+      ? undefined
+      : { removed: held, parent, ancestors: ancestorsOf(parent), before, index: 0 };
   }
   for (const { target, removedNodes, previousSibling } of records.toReversed()) {
     const removed = [...removedNodes].find((node) => node.contains(held));
     if (removed instanceof HTMLElement && target instanceof Element && target.isConnected)
-      return { removed, parent: target, before: elementAt(previousSibling), index: indexOf(held, removed) };
+      return {
+        removed,
+        parent: target,
+        ancestors: ancestorsOf(target),
+        before: elementAt(previousSibling),
+        index: indexOf(held, removed),
+      };
   }
   return undefined;
+}
+
+function ancestorsOf(parent: Element): Element[] {
+  const ancestors: Element[] = [];
+  for (let at = parent.parentElement; at?.closest("[role=dialog], main"); at = at.parentElement)
+    ancestors.push(at);
+  return ancestors;
 }
 
 function elementAt(node: Node | null): Element | null {
@@ -65,8 +90,13 @@ function indexOf(held: HTMLElement, within: HTMLElement): number {
   return [...within.querySelectorAll(controls)].indexOf(held);
 }
 
-function placeNear({ removed, parent, before, index }: Left): HTMLElement | undefined {
-  if (!parent.isConnected || parent === document.body) return undefined;
+function placeNear({ removed, parent, ancestors, before, index }: Left): HTMLElement | undefined {
+  if (parent === document.body) return undefined;
+  if (!parent.isConnected) {
+    // The part around it was replaced, too, before the focus could be moved.
+    const around = ancestors.find(({ isConnected }) => isConnected);
+    return around && (around.querySelector<HTMLElement>(headings) ?? headingAbove(around));
+  }
   const stays = before?.isConnected === true && before.parentElement === parent;
   // The element at that place now: its replacement, or the one after it.
   const now = stays ? before.nextElementSibling : parent.firstElementChild;
@@ -93,6 +123,10 @@ function headingAbove(place: Element): HTMLElement | undefined {
   return [...(scope?.querySelectorAll<HTMLElement>(headings) ?? [])].findLast(
     (heading) => (heading.compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0,
   );
+}
+
+function isDialog(target: EventTarget | null): target is HTMLElement {
+  return target instanceof HTMLElement && target.matches("[role=dialog]");
 }
 
 function isNowhere(active: Element | null): boolean {
