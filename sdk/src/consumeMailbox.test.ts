@@ -3,10 +3,10 @@ import { consumeMailbox } from "./consumeMailbox.ts";
 
 type Client = Parameters<typeof consumeMailbox>[0];
 
-/** A service with two messages, and the ids of the messages that were released. */
+/** A service with two messages, which one claim gets and which share its token, and the ids of the messages that were released. */
 function twoMessages(): { client: Client; released: string[] } {
   const released: string[] = [];
-  const messages = ["a", "b"].map((id) => ({ id, claim_token: id, claim_count: 1, payload: {} }));
+  const messages = ["a", "b"].map((id) => ({ id, claim_token: "of the claim", claim_count: 1, payload: {} }));
   const client = {
     claimMessages: (_id: string, _body: unknown, { signal }: { signal?: AbortSignal }) => {
       const claimed = messages.splice(0);

@@ -237,8 +237,8 @@ function credentialCheck(deps: ServerDeps, route: RouteRecord): CredentialCheck 
     request.caller = caller;
     if (caller.scope !== undefined) await door.admit(caller.orgId, caller.scope, request);
     if (leastRole !== undefined) requireRole(caller, leastRole);
-    // Requests that the service makes to itself do not have the field.
     if (route.method === "GET" && request.answer.destroyed) throw clientGone();
+    // Requests that the service makes to itself do not have the field.
     request.awaitsBody = "complete" in request.raw && !request.raw.complete;
   };
   const checkAgain: preValidationHookHandler = (request, _reply, done) => {

@@ -28,9 +28,9 @@ const lateAnswerMs = 100;
  * Creates a resolver that slow name servers cannot block.
  *
  * Node runs at most two calls of `dns.lookup` at a time, so two names that never resolve would delay every other connection, also
- * those to the database. This resolver queries the name servers directly. It falls back to the hosts file and
- * `dns.lookup` (search domains) only after they answered that the name has no addresses, and to the latter for one name at a time, because a name server may be
- * silent when it is asked again. Concurrent lookups of one name share an answer; nothing is cached afterwards.
+ * those to the database. This resolver queries the name servers directly. Only after they answered that the name has no addresses,
+ * it reads the hosts file, and then calls `dns.lookup` (search domains) for one name at a time, because a name server may be silent
+ * when it is asked again. Concurrent lookups of one name share an answer; nothing is cached afterwards.
  */
 export function createResolve(options: ResolveOptions = {}): Resolve {
   const resolver = new Resolver({ timeout: options.queryTimeoutMs ?? queryTimeoutMs, tries: queryTries });

@@ -56,23 +56,13 @@ export async function noteAllEnded(client: pg.ClientBase): Promise<void> {
 const isRunning = "ended_at is null and seen_at > now() - interval '1 minute'";
 
 /** The hosts of all running processes. */
-export async function runningHosts(client: pg.ClientBase): Promise<string[]> {
+export async function runningHosts(client: pg.Pool | pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ host: string }>(
     `select host
      from processes
      where ${isRunning}`,
   );
   return rows.map(({ host }) => host);
-}
-
-/** Whether two or more processes are running. */
-export async function areSeveralRunning(pool: pg.Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ are_several: boolean }>(
-    `select count(*) > 1 as are_several
-     from processes
-     where ${isRunning}`,
-  );
-  return rows[0]!.are_several;
 }
 
 /** Whether another process was seen within the last minute. */

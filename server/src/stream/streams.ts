@@ -6,7 +6,7 @@ import { type Frame, GatheredChanges } from "./gatherChanges.ts";
 import { StreamHub } from "./hub.ts";
 import { createRelay } from "./relay.ts";
 import { Watches } from "./watches.ts";
-import { areSeveralRunning } from "../postgres/processes.ts";
+import { runningHosts } from "../postgres/processes.ts";
 import type { Parts } from "../items/parts.ts";
 
 export type Streams = ReturnType<typeof createStreams>;
@@ -43,7 +43,7 @@ export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps) {
       await relay.listen();
       await watches.begin(orgId);
     },
-    hasOthers: () => areSeveralRunning(pool),
+    hasOthers: async () => (await runningHosts(pool)).length > 1,
     end: (orgId) => watches.end(orgId),
   });
   const turns = createTurns(watches, nowMs, (frames) => {
