@@ -10,7 +10,7 @@ function openLog() {
   return { log: createLog("info", { destination }), lines };
 }
 
-test("a warning about an error is written once in half a minute, however often a loop fails", async () => {
+test("a warning is written once in half a minute, however often a loop fails", async () => {
   const { log, lines } = openLog();
   for (let n = 0; n < 50; n++) log.warn({ err: new Error("the database is away") }, "trying again");
   log.warn({ err: new Error("the database is read-only") }, "trying again");
@@ -26,9 +26,9 @@ test("a warning about an error is written once in half a minute, however often a
   expect(lines).toHaveLength(4);
 });
 
-test("a warning without an error is written each time", () => {
+test("equal errors, such as PostgreSQL's lines about a full disk, are written once in half a minute", () => {
   const { log, lines } = openLog();
-  log.warn({}, "a warning");
-  log.warn({}, "a warning");
+  for (let n = 0; n < 50; n++) log.error({}, "postgresql: FATAL:  could not write init file");
+  log.error({}, "postgresql: PANIC:  could not write");
   expect(lines).toHaveLength(2);
 });

@@ -61,14 +61,14 @@ export function createLog(level: string, options: LogOptions = {}) {
   const describeAttempt = createAttemptText();
   return {
     info: (fields: object, message: string): void => logger.info(fields, message),
-    /**
-     * Logs a warning. A warning about an error (`err`) is written once in half a minute: loops that fail try again every second.
-     */
+    /** Logs a warning; equal ones once in half a minute, because loops that fail try again every second. */
     warn(fields: object, message: string): void {
-      if ("err" in fields && digest.isRepeated(`${message} ${describeRepeated(fields)}`)) return;
-      logger.warn(fields, message);
+      if (!digest.isRepeated(describeLine(fields, message))) logger.warn(fields, message);
     },
-    error: (fields: object, message: string): void => logger.error(fields, message),
+    /** Logs an error; equal ones once in half a minute. */
+    error(fields: object, message: string): void {
+      if (!digest.isRepeated(describeLine(fields, message))) logger.error(fields, message);
+    },
     /**
      * Counts a request in the sums and, if configured, writes its line. The line never has bodies, credentials or query strings.
      */
@@ -112,9 +112,9 @@ export function createLog(level: string, options: LogOptions = {}) {
   };
 }
 
-/** The parts that two warnings of the same fault share: all fields, and the error's text without its stack. */
-function describeRepeated({ err, ...fields }: { err?: unknown }): string {
-  return `${JSON.stringify(fields)} ${err instanceof Error ? err.message : String(err)}`;
+/** The parts that two lines about the same fault share: all fields, and the error's text without its stack. */
+function describeLine({ err, ...fields }: { err?: unknown }, message: string): string {
+  return `${message} ${JSON.stringify(fields)} ${err instanceof Error ? err.message : String(err)}`;
 }
 
 /** Rounds to hundredths. Writing the shortest digits is faster than a fixed number of digits. */

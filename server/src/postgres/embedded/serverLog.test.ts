@@ -32,19 +32,3 @@ it("keeps only the last lines", () => {
   expect(log.lastLines.length).toBeLessThan(20);
   expect(log.lastLines.at(-1)).toBe("LOG:  999");
 });
-
-it("forwards equal lines once in half a minute", () => {
-  let nowMs = 0;
-  const told: string[] = [];
-  const log = followServerLog(
-    (_level, message) => told.push(message),
-    () => nowMs,
-  );
-  const full = "FATAL:  could not write init file: No space left on device";
-  for (let n = 0; n < 100; n++) log.onLine(full);
-  log.onLine("ERROR:  could not extend file");
-  expect(told).toEqual([`postgresql: ${full}`, "postgresql: ERROR:  could not extend file"]);
-  nowMs = 30_000;
-  log.onLine(full);
-  expect(told).toHaveLength(3);
-});

@@ -3,31 +3,9 @@ import { diskFullError, noSpacePattern } from "../awayReason.ts";
 
 const linesKept = 12;
 
-/** How long an equal line is not forwarded again: while the disk is full, each new connection writes the same line. */
-const sameLineMs = 30_000;
-
-/**
- * Forwards important lines of PostgreSQL's log, equal ones once in half a minute, and keeps its last lines.
- * @param nowMs a monotonic clock.
- */
-export function followServerLog(
-  log: (level: "info" | "warn" | "error", message: string) => void,
-  nowMs: () => number = () => performance.now(),
-) {
+/** Forwards important lines of PostgreSQL's log and keeps its last lines. */
+export function followServerLog(log: (level: "info" | "warn" | "error", message: string) => void) {
   const lastLines: string[] = [];
-  let forwarded = new Set<string>();
-  let windowEndsMs = -Infinity;
-
-  function isRepeated(line: string): boolean {
-    if (nowMs() >= windowEndsMs) {
-      forwarded = new Set();
-      windowEndsMs = nowMs() + sameLineMs;
-    }
-    if (forwarded.has(line)) return true;
-    forwarded.add(line);
-    return false;
-  }
-
   return {
     lastLines,
     onLine: (line: string): void => {
@@ -35,7 +13,7 @@ export function followServerLog(
       lastLines.push(line);
       if (lastLines.length > linesKept) lastLines.shift();
       const level = judgeLine(line);
-      if (level !== "quiet" && !isRepeated(line)) log(level, `postgresql: ${line}`);
+      if (level !== "quiet") log(level, `postgresql: ${line}`);
     },
   };
 }
