@@ -61,6 +61,8 @@ export function createServer(deps: ServerDeps): FastifyInstance {
         removeAdditional: false,
         allErrors: false,
         useDefaults: true,
+        // An error then contains the schema of its field, which tells its unit.
+        verbose: true,
         // A test checks our schemas against the meta-schema, whose compilation takes longer than that of all our schemas.
         validateSchema: false,
       },

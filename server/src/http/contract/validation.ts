@@ -28,9 +28,11 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     return `${name} is required`;
   }
   if (field === "") return `${location} must be ${article(params.type ?? "object")}`;
+  const { parentSchema } = first as { parentSchema?: { maximum?: unknown } };
+  const unit = parentSchema?.maximum === latestMoment ? ": a time in Unix seconds" : "";
   switch (first.keyword) {
     case "type":
-      return `${field} must be ${article(String(params.type))}${params.type === "integer" ? unitOf(field) : ""}`;
+      return `${field} must be ${article(String(params.type))}${unit}`;
     case "minLength":
       return params.limit === 1
         ? `${field} must not be empty`
@@ -40,7 +42,7 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     case "minimum":
       return `${field} must be at least ${params.limit}`;
     case "maximum":
-      return `${field} must be at most ${params.limit}${params.limit === latestMoment ? ": a time in Unix seconds, not in milliseconds" : ""}`;
+      return `${field} must be at most ${params.limit}${unit && `${unit}, not in milliseconds`}`;
     case "minItems":
       return `${field} must have at least ${params.limit} elements`;
     case "maxItems":
@@ -59,11 +61,6 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     default:
       return `${field} ${first.message ?? "is not valid"}`;
   }
-}
-
-/** The unit of a field that holds a time, found by its name, because the error of the validation does not contain the schema. */
-function unitOf(field: string): string {
-  return /(?:^|\.)(?:created_after|created_before|from|to)$/.test(field) ? ": a time in Unix seconds" : "";
 }
 
 /** The values of a union of constants, collected from the error of each member. */
