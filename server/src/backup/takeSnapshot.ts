@@ -65,10 +65,14 @@ async function connect(connection: DatabaseConnection): Promise<pg.Client> {
  * Passes all rows of a database, as of one snapshot, to `use`, while others keep writing. One session holds the snapshot;
  * another reads each table in a transaction of its own, so that a table is locked only while it is read: a longer lock on a
  * partition that retention drops would block the drop and every statement that waits behind it.
+ * @param use gets the reading session for its own statements, too, until it reads the parts.
  * @throws {Error} when a newer version has changed the database.
  * @throws {CommandError} when its cells are on other servers.
  */
-export async function withSnapshot<T>(source: Source, use: (contents: Contents) => Promise<T>): Promise<T> {
+export async function withSnapshot<T>(
+  source: Source,
+  use: (contents: Contents, session: pg.Client) => Promise<T>,
+): Promise<T> {
   const holder = await openSession(source.connection);
   const reader = await openSession(source.connection);
   try {
@@ -76,14 +80,15 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
     await holder.query("begin isolation level repeatable read read only");
     const { rows } = await holder.query<{ id: string }>("select pg_export_snapshot() as id");
     const manifest = await describe(holder, source);
-    return await use({
+    const contents = {
       manifest,
       parts: readAll(reader, rows[0]!.id, manifest),
       async sequences() {
         await refuseDivided(reader, manifest);
         return readSequences(reader);
       },
-    });
+    };
+    return await use(contents, reader);
   } finally {
     await Promise.allSettled([holder.end(), reader.end()]);
   }

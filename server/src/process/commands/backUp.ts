@@ -5,7 +5,7 @@ import type { Config } from "../../config/config.ts";
 import { version } from "../../config/version.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
-import { existingKey, keyPath, refuseToNameForeignKey } from "../database/encryptionKey.ts";
+import { existingKey, keyPath, refuseForeignKey } from "../database/encryptionKey.ts";
 import { openAsItIs } from "./openAsItIs.ts";
 
 /** Writes the whole database, as it is at one moment, into a new file; a running service is not disturbed. */
@@ -23,9 +23,9 @@ export async function backUp(config: Config, path: string, { say, show }: Talk):
       );
     }
     const source = { connection: database.connection, encryptionKey, version, nowMs: Date.now() };
-    await withSnapshot(source, async (contents) => {
+    await withSnapshot(source, async (contents, session) => {
       const keys = { current: encryptionKey, previous: config.previousEncryptionKeys };
-      await refuseToNameForeignKey(database.connection, keys);
+      await refuseForeignKey(session, keys);
       const { bytes, rows } = await writeBackup(path, contents).catch((error: unknown) => {
         throw explainUnwritable(error, path);
       });

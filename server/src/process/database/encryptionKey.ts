@@ -2,10 +2,8 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
-import { openSession } from "../../backup/takeSnapshot.ts";
 import type { Config } from "../../config/config.ts";
 import { isSealedWithOneOf, type SecretBoxKeys } from "../../items/secretBox.ts";
-import type { DatabaseConnection } from "../../postgres/pool.ts";
 
 const fileName = "encryption.key";
 const keyBytes = 32;
@@ -56,22 +54,6 @@ export async function embeddedKey(config: Config, pool: pg.Pool): Promise<Buffer
   );
 }
 
-/**
- * Checks that the key, or a previous one, decrypts the secrets of a database that is to be copied: the copy names the key.
- * @throws {Error} a sentence for the operator, when it does not.
- */
-export async function refuseToNameForeignKey(
-  connection: DatabaseConnection,
-  keys: SecretBoxKeys,
-): Promise<void> {
-  const session = await openSession(connection);
-  try {
-    await refuseForeignKey(session, keys);
-  } finally {
-    await session.end();
-  }
-}
-
 /** Path of the key's file of a service with its own database. */
 export function keyPath(dataDir: string): string {
   return join(dataDir, fileName);
@@ -79,7 +61,7 @@ export function keyPath(dataDir: string): string {
 
 /**
  * Checks that one of the keys decrypts the oldest signing secret, or the newest: with the key of another database every
- * delivery would fail.
+ * delivery would fail, and a copy would name a key that cannot read it.
  * @throws {Error} a sentence for the operator, when neither secret was encrypted with one of the keys.
  */
 export async function refuseForeignKey(
