@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createPool } from "../src/postgres/pool.ts";
@@ -18,6 +18,7 @@ import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
 const dataDir = mkdtempSync(join(clusterFolder(), "postrider-move-"));
+const keyFile = join(dataDir, "encryption.key");
 let database: TestDatabase;
 let proxy: DatabaseProxy;
 let receiver: Receiver;
@@ -93,6 +94,21 @@ it("the embedded database moves under load without losing items, however often t
     expect(() => refuseMoved(dataDir)).not.toThrow();
   }
 
+  // The database does not move with a key that cannot decrypt its secrets.
+  renameSync(keyFile, `${keyFile}.aside`);
+  expect(
+    await runDatabaseCommand(["move", "--stop-service"], {
+      ...placesOfMove(),
+      POSTRIDER_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString("base64"),
+    }),
+  ).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(
+      /Not finished: nothing was moved.*\n.*encryption key is not the one that this/,
+    ),
+  });
+  renameSync(`${keyFile}.aside`, keyFile);
+
   // Killed before and after the rows are committed there: the old database stays closed.
   for (const moment of [beforeCommit, afterCommit]) {
     const killed = startProgram({
@@ -125,7 +141,7 @@ it("the embedded database moves under load without losing items, however often t
   expect(await asBefore.ended).toMatchObject({ code: 5 });
   expect(asBefore.output()).toMatch(/was moved to .*set DATABASE_URL/);
 
-  const key = readFileSync(join(dataDir, "encryption.key"), "utf8").trim();
+  const key = readFileSync(keyFile, "utf8").trim();
   service = await startService({
     storage: { databaseUrl: database.url },
     env: { POSTRIDER_ENCRYPTION_KEY: key },

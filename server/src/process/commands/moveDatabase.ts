@@ -12,7 +12,7 @@ import { explainRefusal, placeOf } from "../../postgres/untilServes.ts";
 import { beforeInterrupt } from "../../runtime/beforeInterrupt.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
-import { existingKey, keyPath } from "../database/encryptionKey.ts";
+import { existingKey, keyPath, refuseForeignKey } from "../database/encryptionKey.ts";
 import { lockSettings } from "../database/lockRoom.ts";
 import { markMoved, type Move, readMove, refusalOf, unmarkMoved } from "../database/movedMarker.ts";
 import { checkVersion } from "../database/openDatabase.ts";
@@ -114,7 +114,7 @@ async function copy(places: Places, moving: Moving): Promise<Loaded> {
 
 /** Copies all rows into the other database. An error before they are committed there leaves the old database as it was. */
 async function fill(
-  { dataDir, databaseUrl, encryptionKey }: Places,
+  { dataDir, databaseUrl, encryptionKey, previousKeys }: Places,
   { move, before, say }: Moving,
   connection: DatabaseConnection,
 ): Promise<Loaded> {
@@ -132,7 +132,10 @@ async function fill(
   try {
     markMoved(dataDir, move);
     const source = { connection, encryptionKey, version, nowMs: Date.now() };
-    return await withSnapshot(source, (contents) => loadInto({ url: databaseUrl }, contents, mark));
+    return await withSnapshot(source, async (contents, session) => {
+      await refuseForeignKey(session, { current: encryptionKey, previous: previousKeys });
+      return loadInto({ url: databaseUrl }, contents, mark);
+    });
   } catch (error) {
     const left = giveUp();
     say(isCommitting ? `Everything may be in ${move.to} already: ${left}` : `Not finished: ${left}`);
@@ -146,6 +149,7 @@ interface Places {
   dataDir: string;
   databaseUrl: string;
   encryptionKey: Buffer;
+  previousKeys: Config["previousEncryptionKeys"];
   /** Settings of the embedded database while it is read. */
   settings: Record<string, string>;
 }
@@ -163,6 +167,7 @@ function configOfMove(env: NodeJS.ProcessEnv): Places {
     dataDir: here.dataDir,
     databaseUrl: there.databaseUrl,
     encryptionKey,
+    previousKeys: here.previousEncryptionKeys,
     settings: lockSettings(here),
   };
 }
