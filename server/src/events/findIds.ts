@@ -17,11 +17,24 @@ const firstStep = 200;
 const maxStep = 5_000;
 const growth = 4;
 
-/** The ids of a page, in order. The filter's target must be the organization's. */
-export async function findIds(snapshot: Queries, filter: EventFilter, run: Run): Promise<string[]> {
+export interface Search {
+  run: Run;
+  /** Whether to stop a search that no index covers; asked after each of its steps. */
+  isOver: () => boolean;
+}
+
+export interface FoundIds {
+  /** In order. */
+  ids: string[];
+  /** The event up to which the search came, if it was stopped: `ids` has all matching events before it, and itself if it matches. */
+  reachedId?: string;
+}
+
+/** The ids of a page. The filter's target must be the organization's. */
+export async function findIds(snapshot: Queries, filter: EventFilter, search: Search): Promise<FoundIds> {
   const sources = sourcesOf(filter, await readMailboxFacts(snapshot, filter));
-  if (missingOf(sources[0]!, filter).length === 0) return pageOf(sources[0]!, filter, run);
-  return raceOf(filter, sources, run);
+  if (missingOf(sources[0]!, filter).length > 0) return raceOf(filter, sources, search);
+  return { ids: await pageOf(sources[0]!, filter, search.run) };
 }
 
 async function pageOf(source: Source, filter: EventFilter, run: Run): Promise<string[]> {
@@ -43,16 +56,30 @@ interface Walk {
  * The cost is a small multiple of the shortest walk. Which walk is the shortest is not known beforehand: the event type may be
  * rarer, or the status.
  */
-async function raceOf(filter: EventFilter, sources: readonly Source[], run: Run): Promise<string[]> {
+async function raceOf(
+  filter: EventFilter,
+  sources: readonly Source[],
+  { run, isOver }: Search,
+): Promise<FoundIds> {
   const walks = sources.map((source): Walk => ({ source, found: [], lastId: undefined, isEnded: false }));
   for (let step = firstStep; ; step = Math.min(step * growth, maxStep)) {
     for (const walk of walks) {
       await takeStep(walk, filter, { step, run });
       if (walk.isEnded || walk.found.length >= reach(filter)) {
-        return walk.found.slice(filter.offset, reach(filter));
+        return { ids: walk.found.slice(filter.offset, reach(filter)) };
       }
+      if (isOver()) return reachedBy(walks, filter);
     }
   }
+}
+
+/** The result of the walk that came farthest. */
+function reachedBy(walks: readonly Walk[], { order, offset }: EventFilter): FoundIds {
+  const isFarther = (one: string, other: string): boolean => (order === "desc" ? one < other : one > other);
+  const { lastId, found } = walks.reduce((farthest, walk) =>
+    walk.lastId !== undefined && isFarther(walk.lastId, farthest.lastId!) ? walk : farthest,
+  );
+  return { ids: found.slice(offset), reachedId: lastId! };
 }
 
 async function takeStep(

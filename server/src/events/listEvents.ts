@@ -3,7 +3,7 @@ import { isHandoff, isPulled, kindNumbers, type TargetKind } from "../postgres/k
 import type { Queries } from "../postgres/tables.ts";
 import type { EventFilter } from "./eventFilter.ts";
 import { type HandoffSummary, readHandoffs } from "../handoff/record/handoffAnswer.ts";
-import { findIds, type Run } from "./findIds.ts";
+import { findIds, type FoundIds, type Search } from "./findIds.ts";
 import { type Progress, readProgress } from "./progress.ts";
 import { latestReplays } from "./replaysOf.ts";
 import { ApiError, clientGone } from "../http/contract/errors.ts";
@@ -47,13 +47,15 @@ export async function listEvents(
 ): Promise<EventPage> {
   const endsAtMs = performance.now() + searchMs;
   const inSteps = restBetween(searchRests);
-  let steps = 0;
   return inSnapshot(queries, async (snapshot) => {
-    const ids = await listIds(snapshot, filter, async (statement) => {
-      if (signal?.aborted === true) throw clientGone();
-      if (steps++ > 0 && performance.now() > endsAtMs) throw searchTooLong();
-      return (await inSteps(() => statement.execute(snapshot))).rows;
+    const { ids, reachedId } = await listIds(snapshot, filter, {
+      isOver: () => performance.now() > endsAtMs,
+      run: async (statement) => {
+        if (signal?.aborted === true) throw clientGone();
+        return (await inSteps(() => statement.execute(snapshot))).rows;
+      },
     });
+    if (reachedId !== undefined) throw searchTooLong();
     const events = await readEvents(snapshot, filter, ids);
     if (filter.order === "asc") events.reverse();
     return {
@@ -73,20 +75,20 @@ function searchTooLong(): ApiError {
   );
 }
 
-/** The ids of a page, in order. */
+/** The ids of a page. */
 export async function listIds(
   snapshot: Queries,
   filter: EventFilter,
-  run: Run = async (statement) => (await statement.execute(snapshot)).rows,
-): Promise<string[]> {
-  if (filter.targetId !== undefined) {
-    const kind = await ownedKind(snapshot, filter.orgId, filter.targetId);
-    if (kind === undefined || !canHave(kind, filter)) return [];
-    if (filter.customerUid !== undefined && !(await isTargetOf(snapshot, filter))) return [];
-    // All items of the target belong to the customer.
-    return findIds(snapshot, { ...filter, customerUid: undefined }, run);
-  }
-  return findIds(snapshot, filter, run);
+  search: Partial<Search> = {},
+): Promise<FoundIds> {
+  const run: Search["run"] = async (statement) => (await statement.execute(snapshot)).rows;
+  const full = { run, isOver: () => false, ...search };
+  if (filter.targetId === undefined) return findIds(snapshot, filter, full);
+  const kind = await ownedKind(snapshot, filter.orgId, filter.targetId);
+  if (kind === undefined || !canHave(kind, filter)) return { ids: [] };
+  if (filter.customerUid !== undefined && !(await isTargetOf(snapshot, filter))) return { ids: [] };
+  // All items of the target belong to the customer.
+  return findIds(snapshot, { ...filter, customerUid: undefined }, full);
 }
 
 async function isTargetOf(snapshot: Queries, { targetId, customerUid }: EventFilter): Promise<boolean> {

@@ -16,6 +16,8 @@ import { createReplayWorker } from "./worker.ts";
 import { type ClaimedReplay, claimReplay, insertReplay, whileLeased } from "./store.ts";
 
 const items = 60;
+const settle = `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+  select bucket, 'FAILED', id, org_id, target_id, 0`;
 
 const it = databaseTest({ poolSize: 4 })
   .extend("queries", file, ({ pool }) => createQueries(pool))
@@ -67,10 +69,7 @@ it.beforeEach(async ({ pool, queries }) => {
   await storeOrganization(pool, orgId);
   await storeTarget(pool, orgId, { id: targetId });
   await storeDueItems(pool, { orgId, targetId, count: items });
-  await pool.query(
-    `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
-     select bucket, 'FAILED', id, org_id, target_id, 0 from events`,
-  );
+  await pool.query(`${settle} from events`);
   await pool.query("truncate deliveries");
   const createdAtMs = Date.now();
   await insertReplay(
@@ -130,6 +129,28 @@ describe("a batch of a replay", () => {
     expect(outcomes).toEqual(["advanced", "advanced", "finished"]);
     expect(await made()).toEqual({ events: items, sources: items, replayed: items });
     expect(await claimReplay(queries)).toBeUndefined();
+  });
+
+  it("ends a long search early, and the next batch continues it", async ({ pool, deps, claim, made }) => {
+    await storeDueItems(pool, { orgId, targetId, count: 500 });
+    await pool.query("truncate deliveries");
+    // One walk finds the events with the type, the other those with the correlation id. Only the last event has both.
+    await pool.query(
+      `update events e
+       set event_type = case when n % 2 = 0 then 'common' end, correlation_id = case when n % 2 = 1 or n = 560 then 'c' end
+       from (select id, row_number() over w as n from events window w as (order by id)) r
+       where r.id = e.id`,
+    );
+    await pool.query(`${settle} from events where event_type is not null and correlation_id is not null`);
+    await pool.query(
+      `update replays set filter = '{"event_type": "common", "correlation_id": "c"}', total = null`,
+    );
+    await pool.query("update replay_parts set is_counted = false");
+    const inSteps = { ...deps, searchMs: 0 };
+    expect(await replayBatch(inSteps, await claim())).toBe("advanced");
+    expect(await made()).toMatchObject({ replayed: 0 });
+    startWorker(inSteps);
+    await until(made, ({ replayed }) => replayed > 0);
   });
 
   it("is rejected from a node whose lease has passed to another node", async ({
@@ -249,10 +270,7 @@ it("the end of an event is counted once, even by concurrent followers", async ({
   claim,
 }) => {
   while ((await replayBatch(deps, await claim())) !== "finished");
-  await pool.query(
-    `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
-     select bucket, 'FAILED', id, org_id, target_id, 0 from events where replay_id is not null order by id limit 40`,
-  );
+  await pool.query(`${settle} from events where replay_id is not null order by id limit 40`);
   await pool.query("update replay_pending set due_at = 0");
   const look = (): Promise<number> =>
     followReplayed(queries, { mailboxRetentionMs: 604_800_000, nowMs: Date.now() });

@@ -2,6 +2,7 @@ import { isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { itemChange } from "../items/changes.ts";
+import type { EventFilter } from "../events/eventFilter.ts";
 import { inSnapshot, listIds } from "../events/listEvents.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { readEvents, type StoredEvent } from "../events/store.ts";
@@ -15,6 +16,21 @@ import { pageFilter, withoutReplayed } from "./replayFilter.ts";
 
 export interface BatchDeps extends Omit<ReplayDeps, "clock"> {
   clock: Pick<ClockCheck, "mayMakeItems">;
+  /**
+   * Time limit of one batch's search for events that no index covers, milliseconds; the next batch continues it. A snapshot keeps
+   * vacuum from removing dead rows.
+   */
+  searchMs?: number;
+}
+
+/** Finds the next events of a set, as far as the search comes in its time. */
+export function searchFor(
+  { searchMs = 1_000 }: Pick<BatchDeps, "searchMs">,
+  snapshot: Queries,
+  page: EventFilter,
+) {
+  const endsAtMs = performance.now() + searchMs;
+  return listIds(snapshot, page, { isOver: () => performance.now() >= endsAtMs });
 }
 
 export type BatchOutcome = "advanced" | "finished" | "lost";
@@ -74,13 +90,13 @@ async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
       return { cursor: job.cursor, isLast: false, sources: [], waiting: 0, isBusy: true };
     }
     const wanted = pageFilter({ filter, targetId, scope }, { after: job.cursor, until, limit });
-    const ids = await listIds(snapshot, wanted);
+    const { ids, reachedId } = await searchFor(deps, snapshot, wanted);
     const kept = await withoutReplayed(snapshot, job, scope, ids);
     const events = (await readEvents(snapshot, scope, kept)).reverse();
     const waiting = events.filter((event) => wasWaiting(event, job));
     return {
-      cursor: ids.at(-1) ?? job.cursor,
-      isLast: ids.length < limit,
+      cursor: reachedId ?? ids.at(-1) ?? job.cursor,
+      isLast: reachedId === undefined && ids.length < limit,
       sources: events.filter((event) => !waiting.includes(event)),
       // In a set selected by status, a waiting event does not belong to the set.
       waiting: filter.status === undefined ? waiting.length : 0,

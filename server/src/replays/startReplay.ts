@@ -94,19 +94,13 @@ async function countMatching(
       if (performance.now() > endsAtMs) return { ...matching, count_is_exact: false };
       const limit = maxCounted - looked + 1;
       const page = pageFilter({ filter, targetId, scope }, { after: unknownId, until, limit });
-      const ids = await listIds(snapshot, page, async (statement) => {
-        // Stops a search that finds no more events.
-        if (performance.now() > endsAtMs) {
-          matching.count_is_exact = false;
-          return [];
-        }
-        return (await inSteps(() => statement.execute(snapshot))).rows;
+      const { ids, reachedId } = await listIds(snapshot, page, {
+        run: async (statement) => (await inSteps(() => statement.execute(snapshot))).rows,
+        isOver: () => performance.now() > endsAtMs,
       });
       looked += ids.length;
-      if (looked > maxCounted) {
-        matching.count_is_exact = false;
-        ids.pop();
-      }
+      matching.count_is_exact = reachedId === undefined && looked <= maxCounted;
+      if (looked > maxCounted) ids.pop();
       for (let from = 0; from < ids.length; from += perLook) {
         if (performance.now() > endsAtMs) return { ...matching, count_is_exact: false };
         const some = ids.slice(from, from + perLook);

@@ -2,10 +2,10 @@ import type { Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createSleeper, repeatUntil } from "../runtime/sleeper.ts";
 import { type ClaimedReplay, claimReplay, nextDueInMs, whileLeased } from "./store.ts";
-import { type BatchDeps, replayBatch } from "./replayBatch.ts";
+import { type BatchDeps, replayBatch, searchFor } from "./replayBatch.ts";
 import { sql } from "kysely";
-import { type Config, mailboxRetentionMs } from "../config/config.ts";
-import { inSnapshot, listIds } from "../events/listEvents.ts";
+import { mailboxRetentionMs } from "../config/config.ts";
+import { inSnapshot } from "../events/listEvents.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { pageFilter, withoutReplayed } from "./replayFilter.ts";
 
@@ -66,7 +66,7 @@ const perStep = 5_000;
  * that was read, so that of two nodes that count the same part only one is counted.
  */
 async function countRest(
-  deps: { config: Pick<Config, "mailboxRetentionSeconds">; queries: Queries },
+  deps: Pick<BatchDeps, "config" | "queries" | "searchMs">,
   job: ClaimedReplay,
 ): Promise<void> {
   const { rows } = await sql<{ targetId: string; countedTo: string }>`
@@ -82,15 +82,15 @@ async function countRest(
   const scope = { orgId: job.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   const span = { after: part.countedTo, until: job.until, limit: perStep };
   const page = pageFilter({ filter: job.filter, targetId: part.targetId, scope }, span);
-  const { ids, counted } = await inSnapshot(deps.queries, async (snapshot) => {
-    const found = await listIds(snapshot, page);
-    return { ids: found, counted: (await withoutReplayed(snapshot, job, scope, found)).length };
+  const { ids, reachedId, counted } = await inSnapshot(deps.queries, async (snapshot) => {
+    const found = await searchFor(deps, snapshot, page);
+    return { ...found, counted: (await withoutReplayed(snapshot, job, scope, found.ids)).length };
   });
   await sql`
     update replay_parts
     set counted = counted + ${counted},
-      counted_to = ${ids.at(-1) ?? part.countedTo},
-      is_counted = ${ids.length < perStep}
+      counted_to = ${reachedId ?? ids.at(-1) ?? part.countedTo},
+      is_counted = ${reachedId === undefined && ids.length < perStep}
     where replay_id = ${job.id}
       and target_id = ${part.targetId}
       and counted_to = ${part.countedTo}
