@@ -8,6 +8,7 @@ const longName = "n".repeat(200);
 const longType = "t".repeat(256);
 const longUid = "u".repeat(128);
 const longGroup = "g".repeat(64);
+const fromTheRight = "ש".repeat(200);
 
 let dashboard: Dashboard;
 let account: Account;
@@ -30,6 +31,7 @@ beforeAll(async () => {
       description: longName,
     })
   ).id;
+  await createWebhookTarget(service, account, "https://receiver.invalid/", { name: fromTheRight });
   owned.mailbox = await createMailboxTarget(service, account);
   owned.item = await sendItem(service, account, owned.target, { event_type: longType });
   await sendItem(service, account, owned.mailbox, { event_type: longType });
@@ -121,6 +123,35 @@ it("a dialog that asks for a long name shows its whole text and its buttons", as
     })()`);
     expect(hidden).toBe(0);
   }
+});
+
+it("on a phone, a name is cut at its end, also one written from right to left, and the time beside it is visible", async () => {
+  const { page } = await dashboard.openAs(account, { width: 375 });
+  /** How far the beginning of the text is outside of the element that it is in. */
+  const hidden = async (text: string): Promise<unknown> => {
+    await page.getByText(text).filter({ visible: true }).first().waitFor();
+    return page.evaluate(`(() => {
+      const cut = [...document.querySelectorAll(".truncate")].find((one) => one.textContent === "${text}");
+      const range = document.createRange();
+      range.setStart(cut.firstChild, 0);
+      range.setEnd(cut.firstChild, 1);
+      const [first, { left, right }] = [range.getBoundingClientRect(), cut.getBoundingClientRect()];
+      return Math.max(0, Math.round(left - first.left), Math.round(first.right - right));
+    })()`);
+  };
+  await page.goto("/targets");
+  expect(await hidden(longName)).toBe(0);
+  expect(await hidden(fromTheRight)).toBe(0);
+  await page.goto("/items");
+  const row = page.getByRole("row", { name: longName });
+  const [at, time] = [
+    await row.boundingBox(),
+    await row
+      .getByText(/ago|now/)
+      .last()
+      .boundingBox(),
+  ];
+  expect(time!.x + time!.width).toBeLessThan(at!.x + at!.width);
 });
 
 it("on a phone, figures are not cut off, and the open tab is visible", async () => {

@@ -26,7 +26,8 @@ export function FilterBar({ filter, targets, onChange, inputRef }: FilterBarProp
       {chips.map((key) => (
         <Chip
           key={key}
-          text={`${key}: ${chipValue([key, filter[key] ?? ""], targets, zone)}`}
+          name={key}
+          value={chipValue([key, filter[key] ?? ""], targets, zone)}
           onRemove={() => onChange({ [key]: undefined })}
         />
       ))}
@@ -43,15 +44,16 @@ export function FilterBar({ filter, targets, onChange, inputRef }: FilterBarProp
   );
 }
 
-function Chip({ text, onRemove }: { text: string; onRemove: () => void }) {
+function Chip({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
   return (
     <span className="inline-flex h-6 max-w-full items-center gap-1 rounded-control bg-sunken pr-1 pl-2 text-meta font-medium">
-      <span className="truncate" title={text}>
-        {text}
+      {name}:{" "}
+      <span className="truncate" title={value}>
+        {value}
       </span>
       <button
         type="button"
-        aria-label={`Remove ${text}`}
+        aria-label={`Remove ${name}: ${value}`}
         className="text-muted hover:text-ink"
         onClick={onRemove}
       >

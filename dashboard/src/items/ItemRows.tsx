@@ -158,8 +158,11 @@ function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen
             </span>
           )}
         </Link>
-        <span className="block truncate text-meta text-muted md:hidden">
-          <bdi>{targetName(targets, row.endpoint_id)}</bdi> · <Ago at={row.created_at} />
+        <span className="flex gap-1 text-meta text-muted md:hidden">
+          <span className="truncate">{targetName(targets, row.endpoint_id)}</span>
+          <span className="shrink-0">
+            · <Ago at={row.created_at} />
+          </span>
         </span>
       </span>
       <span role="gridcell" className="truncate text-muted max-md:hidden">
