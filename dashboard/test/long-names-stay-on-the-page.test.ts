@@ -152,6 +152,9 @@ it("on a phone, a name is cut at its end, also one written from right to left, a
       .boundingBox(),
   ];
   expect(time!.x + time!.width).toBeLessThan(at!.x + at!.width);
+  await row.getByRole("checkbox").check();
+  const [count, clear] = [page.getByText("1 selected"), page.getByRole("button", { name: "Clear" })];
+  expect((await clear.boundingBox())!.y).toBeLessThan((await count.boundingBox())!.y);
 });
 
 it("on a phone, figures are not cut off, and the open tab is visible", async () => {

@@ -30,6 +30,9 @@ export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   return (
     <div className="sticky top-13 z-20 flex flex-wrap items-center gap-2 border-b bg-surface px-3 py-2">
       <span className="figures font-medium">{count} selected</span>
+      <Button look="quiet" onClick={selection.clear}>
+        Clear
+      </Button>
       <Button onClick={selection.selectAll} disabled={hasAll}>
         Select all {rows.length} shown
       </Button>
@@ -49,9 +52,6 @@ export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
           </>
         )}
       </For>
-      <Button look="quiet" onClick={selection.clear}>
-        Clear
-      </Button>
     </div>
   );
 }

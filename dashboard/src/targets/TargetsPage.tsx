@@ -127,13 +127,13 @@ function SelectedTargets({ ids, onClear }: { ids: readonly string[]; onClear: ()
   return (
     <div className="flex flex-wrap items-center gap-2 border-b px-3 py-2">
       <span className="figures font-medium">{ids.length} selected</span>
+      <Button look="quiet" onClick={onClear}>
+        Clear
+      </Button>
       <For least="member">
         <Button onClick={() => enabling.mutate({ ids, enabled: true })}>Enable</Button>
         <Button onClick={() => enabling.mutate({ ids, enabled: false })}>Disable</Button>
       </For>
-      <Button look="quiet" onClick={onClear}>
-        Clear
-      </Button>
       {enabling.isError && (
         <span role="alert" className="text-failed">
           {sentenceOf(enabling.error)}
