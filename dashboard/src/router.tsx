@@ -44,7 +44,7 @@ const routeTree = root.addChildren([
   }),
   createRoute({
     getParentRoute: () => root,
-    path: "/portal/$org",
+    path: "/portal/$org/$",
     component: lazyPage(() => import("./portal/PortalPage.tsx"), "PortalPage"),
   }),
   shell.addChildren([
@@ -149,6 +149,7 @@ const routeTree = root.addChildren([
       path: "/settings",
       component: lazyPage(() => import("./settings/SettingsPage.tsx"), "SettingsPage"),
     }),
+    createRoute({ getParentRoute: () => shell, path: "$", component: NotFoundPage }),
   ]),
 ]);
 
@@ -160,7 +161,6 @@ export const router = createRouter({
   // the page of another.
   defaultRemountDeps: ({ params }) => params as Record<string, string>,
   scrollRestoration: true,
-  defaultNotFoundComponent: NotFoundPage,
   defaultErrorComponent: ({ error, reset }) => (
     <div className="p-6">
       <ProblemCard

@@ -114,6 +114,7 @@ it("shows a customer its own endpoints, and lets the customer create, test, rota
   await page.getByRole("heading", { name: "orders" }).waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "You need a new link" }).waitFor();
+  await page.getByRole("banner").getByText("Webhooks").waitFor();
   await page.goto("/sign-in");
   await page.goto(link);
   await page.getByText("The link was already used or has expired").waitFor();

@@ -90,6 +90,12 @@ it("shows the signed-in user in the account menu, and signs out there", async ()
   await page.getByRole("button", { name: "Account" }).click();
   await page.getByText(own.user.email, { exact: true }).waitFor();
   await page.getByText(/^admin · /).waitFor();
+  await page.keyboard.press("Escape");
+  // A page that does not exist has the frame of the others.
+  await page.goto("/no/such/page");
+  await page.getByRole("heading", { name: "There is no page at this address" }).waitFor();
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Items" }).waitFor();
+  await page.getByRole("button", { name: "Account" }).click();
   await page.getByRole("menuitem", { name: "Settings" }).click();
   await page.getByRole("heading", { name: "Settings" }).waitFor();
   await page.getByRole("button", { name: "Account" }).click();

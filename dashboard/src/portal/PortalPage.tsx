@@ -74,36 +74,38 @@ function Portal() {
   const [{ endpoint }] = useUrlState();
   const query = useQuery(portalQuery);
   return (
-    <Loaded query={query} title="Webhooks">
-      {(portal) => (
-        <PortalFrame portal={portal}>
-          {endpoint === undefined ? (
+    <PortalFrame portal={query.data}>
+      <Loaded query={query} title="Webhooks">
+        {() =>
+          endpoint === undefined ? (
             <div className="grid gap-4">
               <EndpointList />
               <EventTypes />
             </div>
           ) : (
             <EndpointView key={endpoint} id={endpoint} />
-          )}
-        </PortalFrame>
-      )}
-    </Loaded>
+          )
+        }
+      </Loaded>
+    </PortalFrame>
   );
 }
 
 function Ended({ why }: { why: string | undefined }) {
   return (
-    <main className="mx-auto grid max-w-160 gap-3 p-6">
-      <h1 className="text-page font-semibold">You need a new link</h1>
-      {why !== undefined && (
-        <p role="alert" className="text-failed">
-          {why}
+    <PortalFrame>
+      <div className="grid max-w-160 gap-3">
+        <h1 className="text-page font-semibold">You need a new link</h1>
+        {why !== undefined && (
+          <p role="alert" className="text-failed">
+            {why}
+          </p>
+        )}
+        <p className="text-muted">
+          A link works once, and what it opens ends after some hours. Go back to where you came from and open
+          it again from there.
         </p>
-      )}
-      <p className="text-muted">
-        A link works once, and what it opens ends after some hours. Go back to where you came from and open it
-        again from there.
-      </p>
-    </main>
+      </div>
+    </PortalFrame>
   );
 }

@@ -97,12 +97,12 @@ function UsageLink() {
 /** The page for an unknown address. */
 export function NotFoundPage() {
   return (
-    <main className="grid justify-items-start gap-3 p-6">
+    <div className="grid justify-items-start gap-3">
       <h1 className="text-page font-semibold">There is no page at this address</h1>
       <p className="text-muted">The link may be mistyped or from a newer version.</p>
       <Link to="/" className={buttonLook("primary")}>
         Go to the overview
       </Link>
-    </main>
+    </div>
   );
 }
