@@ -44,6 +44,7 @@ it("invites a viewer, who can read everything but is offered no actions until th
   await first.page.getByLabel("I saved it").check();
   await first.page.getByRole("button", { name: "Done" }).click();
   await first.page.getByText(email).waitFor();
+  await first.page.getByText(/^as Viewer, created/).waitFor();
 
   const { page, problems } = await dashboard.open();
   await page.goto(new URL(link).pathname + new URL(link).hash);

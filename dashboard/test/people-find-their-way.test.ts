@@ -89,7 +89,7 @@ it("shows the signed-in user in the account menu, and signs out there", async ()
   await page.goto("/");
   await page.getByRole("button", { name: "Account" }).click();
   await page.getByText(own.user.email, { exact: true }).waitFor();
-  await page.getByText(/^admin · /).waitFor();
+  await page.getByText(/^Admin · /).waitFor();
   await page.keyboard.press("Escape");
   // A page that does not exist has the frame of the others.
   await page.goto("/no/such/page");

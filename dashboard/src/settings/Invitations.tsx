@@ -122,7 +122,7 @@ function Row({ invitation }: { invitation: Invitation }) {
       <span className="min-w-0 flex-1 basis-40">
         <span className="block truncate font-medium">{whom}</span>
         <span className="text-meta text-muted">
-          as {roleMeanings[invitation.role].name.toLowerCase()}, created <Ago at={invitation.created_at} />,{" "}
+          as {roleMeanings[invitation.role].name}, created <Ago at={invitation.created_at} />,{" "}
           {invitation.status === "OPEN" ? (
             <>
               open for <Countdown until={invitation.expires_at} ended="nothing" />

@@ -8,6 +8,7 @@ import { answer, client } from "../api/client.ts";
 import { organizationQuery } from "../api/queries.ts";
 import { meQuery } from "../api/role.ts";
 import { endSession, useSession } from "../api/session.ts";
+import { roleMeanings } from "../settings/RoleChoice.tsx";
 
 const itemLook =
   "block w-full cursor-pointer rounded-control px-2 py-1.5 text-left outline-none data-highlighted:bg-sunken";
@@ -39,8 +40,11 @@ export function AccountMenu() {
             <div className="grid gap-0.5 border-b px-2 py-2">
               <span className="font-medium wrap-anywhere">{session?.email}</span>
               <span className="text-meta wrap-anywhere text-muted">
-                {[user !== undefined && "role" in user ? user.role : undefined, organization.data?.name]
-                  .filter((part) => part !== undefined)
+                {[
+                  user !== undefined && "role" in user && roleMeanings[user.role].name,
+                  organization.data?.name,
+                ]
+                  .filter(Boolean)
                   .join(" · ")}
               </span>
             </div>
