@@ -41,7 +41,18 @@ it("creates a key that works, shows it once, and revokes it while its client run
     session: account.session_token,
     body: { name: "day worker" },
   });
+  const { body: gone } = await dashboard.service.call("POST", "/api/v1/keys", {
+    session: account.session_token,
+    body: { name: "gone" },
+  });
   await page.reload();
+  // A key that another tab has revoked; the list behind the dialog needs no link.
+  await page.getByRole("button", { name: "Revoke gone" }).click();
+  await dashboard.service.call("DELETE", `/api/v1/keys/${gone.id}`, { key: account.api_key });
+  await page.getByRole("button", { name: "Revoke", exact: true }).click();
+  await dialog.getByText("There is nothing with this id in your organization.").waitFor();
+  expect(await dialog.getByRole("link").count()).toBe(0);
+  await page.keyboard.press("Escape");
   // By keyboard: the focus moves to the next key's button, and to the heading once only one key is left, which cannot be
   // revoked.
   for (const [name, next] of [

@@ -74,11 +74,12 @@ function WayOn({ status, code }: { status: number | undefined; code: string | un
 /** Pages that are lists of objects. */
 const lists = pages.filter(({ path }) => !["/", "/usage", "/settings"].includes(path));
 
-/** Leads to the list that the missing object would be in; on other pages, to the items. */
+/** Leads to the list that the missing object would be in. Other pages show their lists themselves. */
 function ListLink() {
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const [, first = ""] = path.split("/");
-  const list = lists.find(({ path: listPath }) => listPath === `/${first}`) ?? lists[0]!;
+  const list = lists.find(({ path: listPath }) => listPath === `/${first}`);
+  if (list === undefined) return null;
   return (
     <Link to={list.path} search={{}} className="underline">
       See all {list.name.toLowerCase()}
