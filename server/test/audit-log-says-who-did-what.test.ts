@@ -106,7 +106,10 @@ describe("an entry", () => {
       });
     await save("event.failed");
     await save("target.disabled");
-    await save("target.disabled");
+    const { body } = await save("target.disabled");
+    await node.call("DELETE", `/api/v1/notification-targets/${body.id}`, { key: account.api_key });
+    const [removed] = await entries(node, account, "?action=notification_target.removed");
+    expect(removed!.object).toEqual({ kind: "target", id: targetId, name: "w" });
     const saved = await entries(node, account, "?action=notification_target.saved");
     expect(saved.map(({ before, after }) => [before, after])).toEqual([
       [{ event_types: ["event.failed"] }, { event_types: ["target.disabled"] }],

@@ -58,7 +58,7 @@ export async function saveNotificationTarget(
       .executeTakeFirstOrThrow();
     const target = await transaction
       .selectFrom("targets")
-      .select("kind")
+      .select(["kind", "name"])
       .where("id", "=", targetId)
       .where("org_id", "=", orgId)
       .forKeyShare()
@@ -91,7 +91,7 @@ export async function saveNotificationTarget(
     `.execute(transaction);
     await recordChange(transaction, origin, {
       action: "notification_target.saved",
-      object: { kind: "target", id: targetId },
+      object: { kind: "target", id: targetId, name: target.name },
       before: before && { event_types: before.event_types },
       after: { event_types: eventTypes },
     });
@@ -108,18 +108,23 @@ export function listNotificationTargets(pool: pg.Pool, page: NewestFirst): Promi
 /** Removes a notification target. @returns false when the organization has no such notification target. */
 export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<boolean> {
   return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<Pick<NotificationTarget, "target_id" | "event_types">>(
-      `delete from notification_targets
-       where org_id = $1
-         and id = $2
-       returning target_id, event_types`,
+    const { rows } = await client.query<
+      Pick<NotificationTarget, "target_id" | "event_types"> & { name: string }
+    >(
+      `delete from notification_targets n
+       using targets t
+       where n.org_id = $1
+         and n.id = $2
+         and t.org_id = n.org_id
+         and t.id = n.target_id
+       returning n.target_id, n.event_types, t.name`,
       [origin.orgId, id],
     );
     const removed = rows[0];
     if (removed === undefined) return false;
     await recordChange(client, origin, {
       action: "notification_target.removed",
-      object: { kind: "target", id: removed.target_id },
+      object: { kind: "target", id: removed.target_id, name: removed.name },
       before: { event_types: removed.event_types },
     });
     return true;
