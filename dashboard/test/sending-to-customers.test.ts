@@ -38,6 +38,13 @@ it("publishes to three targets of a customer, then replays to the target that fa
   await page.getByRole("link", { name: "Failed 1" }).click();
   await expect.poll(() => page.locator("main li").count()).toBe(1);
   await page.getByRole("link", { name: `weak of ${uid}` }).waitFor();
+  // Neighbouring columns do not read as one.
+  const [next, replayed] = (await page.evaluate(`["Next attempt", "Replayed"].map((name) => {
+    const range = document.createRange();
+    range.selectNodeContents([...document.querySelectorAll("main span")].find((one) => one.textContent === name));
+    return range.getBoundingClientRect().toJSON();
+  })`)) as { left: number; right: number }[];
+  expect(replayed!.left - next!.right).toBeGreaterThan(48);
   await service.call("PATCH", `/api/v1/targets/${weak!.id}`, {
     key,
     body: { url: `${stage.receiver.url}/mended` },

@@ -37,7 +37,7 @@ export function PublicationItems({ publication: { items }, counts }: Publication
           <ColumnNames
             columns={columns}
             names={["Status", "Target", "Attempts", "Code", "Next attempt", "Replayed"]}
-            right={["Attempts", "Code", "Next attempt"]}
+            right={["Attempts", "Code", "Next attempt", "Replayed"]}
           />
           <ul>
             {rows.map((item, index) => (
@@ -122,7 +122,7 @@ function Row({ item, targets, isMarked }: RowProps) {
       <span className={figure}>
         {next === null || next === undefined ? "–" : <Countdown until={next} ended="due now" />}
       </span>
-      <span className="flex min-w-0 items-center gap-2 max-md:order-2 max-md:col-span-2 max-md:empty:hidden">
+      <span className="flex min-w-0 items-center gap-2 max-md:order-2 max-md:col-span-2 max-md:empty:hidden md:justify-end">
         {replay !== null && (
           <>
             <ItemLink id={replay.id} className="text-meta underline">
