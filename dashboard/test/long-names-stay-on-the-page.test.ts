@@ -177,6 +177,11 @@ it("on a phone, figures are not cut off, and the open tab is visible", async () 
       ),
     )
     .toBe(true);
+  // Shadows mark the edges beyond which there are more tabs.
+  const shadows = await page.evaluate(
+    `getComputedStyle(document.querySelector("nav[aria-label=Sections]")).backgroundAttachment`,
+  );
+  expect(shadows).toBe("local, local, scroll, scroll");
 });
 
 it("on a phone, large figures are neither broken nor cover each other", async () => {

@@ -89,6 +89,13 @@ it("invites a viewer, who can read everything but is offered no actions until th
       .allTextContents();
     expect([path, offered]).toEqual([path, []]);
   }
+  await visit(page, `/hooks/targets/${target.id}?tab=settings`);
+  await page.getByLabel("Name", { exact: true }).waitFor();
+  expect(
+    await page.locator("main").locator("input, select, textarea").and(page.locator(":enabled")).count(),
+  ).toBe(0);
+  await visit(page, "/hooks/items");
+  await page.getByRole("link", { name: "seen.too" }).waitFor();
   // A shortcut that would change something is refused without a request.
   await page.keyboard.press("j");
   await page.keyboard.press("r");
