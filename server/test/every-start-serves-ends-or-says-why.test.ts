@@ -72,7 +72,8 @@ describe.concurrent("a start whose database does not listen", () => {
     const database = await createTestDatabase();
     const proxy = await startDatabaseProxy(database);
     proxy.accepts = false;
-    const program = startOn(proxy.url);
+    const program = startOn(`${proxy.url}?pgbouncer=true&application_name=a&channel_binding=require`);
+    await program.says(/parameters of DATABASE_URL that have no effect: pgbouncer, channel_binding"/);
     await program.says(/Waiting for the database/);
     proxy.accepts = true;
     await program.says(/listens on/);
@@ -134,6 +135,13 @@ describe.concurrent("a start whose database is silent, unknown or refuses connec
     expect(await program.ended).toEqual({ code: 1, signal: null });
     expect(program.output()).toMatch(/does not support SSL connections: remove sslmode/);
     await proxy.stop();
+  });
+
+  it("ends with a message about a certificate's file that does not exist", async () => {
+    const program = startOn("postgres://ada:secret@127.0.0.1:9/orders?sslrootcert=/nowhere/ca.pem");
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(/cannot be read \(ENOENT: .*'\/nowhere\/ca\.pem'\): correct its path/);
+    expect(program.output()).not.toMatch(/secret|^\s+at /m);
   });
 
   it.each([

@@ -308,16 +308,22 @@ describe("problems", () => {
   });
 
   it("name the values of sslmode", () => {
-    const problems = (sslmode: string): readonly string[] =>
+    const problems = (value: string, name = "sslmode"): readonly string[] =>
       problemsOf({
-        DATABASE_URL: `postgres://ada@a/postrider?sslmode=${sslmode}`,
+        DATABASE_URL: `postgres://ada@a/postrider?${name}=${value}`,
         POSTRIDER_ENCRYPTION_KEY: key,
       });
     expect(problems("verify-full")).toEqual([]);
     expect(problems("no-verify&x=y")).toEqual([]);
-    for (const wrong of ["verify_full", "on", ""])
-      expect(problems(wrong)).toEqual([
-        expect.stringMatching(/must have one of disable, .*, verify-full, no-verify as sslmode/),
+    for (const [value, name] of [
+      ["verify_full"],
+      ["on"],
+      [""],
+      ["require", "sslMode"],
+      ["require", "ssl-mode"],
+    ])
+      expect(problems(value!, name)).toEqual([
+        expect.stringMatching(/must have one of disable, .*, verify-full, no-verify as sslmode, spelled so/),
       ]);
   });
 

@@ -106,11 +106,25 @@ export function databaseUrl(text: string): string {
   // The form for sockets, `postgres://user@/database?host=/path`, has no host, so it is not a valid URL.
   if (!URL.canParse(text.replace("@/", "@socket/")))
     throw new ValueError("must have a host and a port from 1 to 65535");
-  const [, sslmode] = /[?&]sslmode=([^&#]*)/.exec(text) ?? [];
-  if (sslmode !== undefined && !sslmodes.includes(sslmode))
-    throw new ValueError(`must have one of ${sslmodes.join(", ")} as sslmode`);
+  // The driver would ignore another spelling, and connect without TLS.
+  const [, name, sslmode] = /[?&](ssl[-_]?mode)=([^&#]*)/i.exec(text) ?? [];
+  if (sslmode !== undefined && (name !== "sslmode" || !sslmodes.includes(sslmode)))
+    throw new ValueError(`must have one of ${sslmodes.join(", ")} as sslmode, spelled so`);
   return text;
 }
+
+/** Names of a database URL's parameters that the driver ignores, such as those of other drivers. */
+export function ignoredParameters(databaseUrl: string): string[] {
+  const names = [...databaseUrl.matchAll(/[?&](\w+)=/g)].map(([, name]) => name!);
+  return names.filter((name) => !driverParameters.includes(name));
+}
+
+/** All that pg reads of a connection string's query. */
+const driverParameters = (
+  "user password host port database options application_name fallback_application_name client_encoding replication binary " +
+  "ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat " +
+  "statement_timeout lock_timeout idle_in_transaction_session_timeout query_timeout"
+).split(" ");
 
 /** PostgreSQL's modes, and the driver's own for a certificate that is not verified. The driver treats others as `verify-full`. */
 const sslmodes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full", "no-verify"];

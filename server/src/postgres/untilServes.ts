@@ -30,7 +30,7 @@ export async function untilServes<T>(work: () => Promise<T>, wait: Wait): Promis
       return await work();
     } catch (cause) {
       const why = whyNot(cause);
-      if (!isDatabaseAway(cause)) throw new Error(why, { cause });
+      if (!isDatabaseAway(cause) || isFileError(cause)) throw new Error(why, { cause });
       if (performance.now() > deadlineMs) {
         throw new Error(
           `the database of DATABASE_URL (${wait.where}) could not be used for ${limitMs / 1_000} s: ${why}`,
@@ -72,9 +72,16 @@ export function explainRefusal(error: unknown, url: string): unknown {
   return refusal === undefined ? error : explainAway(refusal, url);
 }
 
+/** Whether a file that the database's URL names, such as a certificate, could not be opened. */
+function isFileError(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).syscall === "open";
+}
+
 /** Explains PostgreSQL's and Node's error codes, and says what to do. */
 function whyNot(error: unknown): string {
   const { code = "", message } = error as Error & { code?: string };
+  if (isFileError(error))
+    return `a file that DATABASE_URL names cannot be read (${message}): correct its path, or remove sslrootcert to trust the usual authorities`;
   if (error instanceof AggregateError) return error.errors.map(whyNot).join(", ");
   if (code === "28P01") return `${message}: check the user and the password in DATABASE_URL`;
   if (code === "3D000") return `${message}: create it (createdb), or name another in DATABASE_URL`;

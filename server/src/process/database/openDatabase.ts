@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
+import { ignoredParameters } from "../../config/parsers.ts";
 import type { Taking } from "../../postgres/embedded/directoryLock.ts";
 import { startEmbedded } from "../../postgres/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "../../postgres/embedded/walAhead.ts";
@@ -166,6 +167,9 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
   const url = config.databaseUrl!;
   const { say, progress, signal } = opening;
   const where = placeOf(url);
+  const ignored = ignoredParameters(url);
+  if (ignored.length > 0)
+    log.warn({}, `parameters of DATABASE_URL that have no effect: ${ignored.join(", ")}`);
   const connection = { url };
   const pools = openPools(config, { connection, onError: poolError(log) });
   const { pool, cells } = pools;
