@@ -57,5 +57,7 @@ it("a backup that cannot be written names its final file and the reason", async 
       err: `cannot write ${path}: ${reason}`,
     });
   }
+  const piped = await runDatabaseCommand(["backup", "-"], env);
+  expect([piped.code, piped.err]).toEqual([2, expect.stringMatching(/not to standard output: name a file$/)]);
   expect(readdirSync(place)).toEqual([]);
 });

@@ -10,6 +10,11 @@ import { openAsItIs } from "./openAsItIs.ts";
 
 /** Writes the whole database, as it is at one moment, into a new file; a running service is not disturbed. */
 export async function backUp(config: Config, path: string, { say, show }: Talk): Promise<void> {
+  if (path === "-")
+    throw new CommandError(
+      "a backup goes to a file, which appears complete or not at all, and not to standard output: name a file",
+      "usage",
+    );
   if (existsSync(path)) {
     throw new CommandError(`${path} already exists: a backup needs a new file`, "conflict");
   }
