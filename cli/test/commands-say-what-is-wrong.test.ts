@@ -132,6 +132,21 @@ describe("another service at the address", () => {
     await stranger.close();
   });
 
+  it("that is ready with warnings is shown with them, and its clock may be the wrong one", async ({
+    env,
+  }) => {
+    const stranger = await strangerOf((response) =>
+      response
+        .writeHead(200, { date: new Date(Date.now() - 3_600_000).toUTCString() })
+        .end('{"status":"ready","warnings":["fsync is off"]}'),
+    );
+    const { out } = await run(["doctor"], { env: { ...env, POSTRIDER_URL: stranger.url } });
+    expect(out).toMatch(
+      /^ok {5}service: .* is ready; warning: fsync is off\nwrong  clock: .*\n +compare date -u on both/,
+    );
+    await stranger.close();
+  });
+
   it("that answers 503 is a problem of the service, not of the credential", async ({ env }) => {
     const stranger = await strangerOf((response) => response.writeHead(503).end('{"error":"no database"}'));
     const { code, out, err } = await run(["doctor"], { env: { ...env, POSTRIDER_URL: stranger.url } });

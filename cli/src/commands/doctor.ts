@@ -56,10 +56,13 @@ async function askReadiness(url: string): Promise<{ finding: Finding; response?:
   const check = "service";
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(readyWithinMs) });
-    const text = (await response.text()).slice(0, 300);
-    if (response.status === 200 && text.startsWith('{"status":"ready"'))
-      return { finding: { check, ok: true, seen: `${url} is ready` }, response };
-    const seen = `${url} answers ${response.status} ${text}`;
+    const text = await response.text();
+    if (response.status === 200 && text.startsWith('{"status":"ready"')) {
+      const { warnings = [] } = JSON.parse(text) as { warnings?: string[] };
+      const seen = `${url} is ready${warnings.map((warning) => `; warning: ${warning}`).join("")}`;
+      return { finding: { check, ok: true, seen }, response };
+    }
+    const seen = `${url} answers ${response.status} ${text.slice(0, 300)}`;
     if (response.status === 503) {
       const advice = "the service runs but is not ready; its log says why, usually the database";
       return { finding: { check, ok: false, seen, advice }, response };
@@ -85,7 +88,7 @@ function adviceFor(reason: string): string {
   return "check the address, the network and any firewall in between";
 }
 
-/** Compares this machine's clock with the service's, because signatures and leases contain timestamps. */
+/** Compares this machine's clock with the service's, because signatures and leases contain timestamps. Either may be wrong. */
 function clock(out: Output, response: Response): Finding | undefined {
   const date = Date.parse(response.headers.get("date") ?? "");
   if (Number.isNaN(date)) return undefined;
@@ -96,7 +99,7 @@ function clock(out: Output, response: Response): Finding | undefined {
     check: "clock",
     ok,
     seen,
-    ...(!ok && { advice: "synchronize this machine's clock (NTP); otherwise signatures are refused" }),
+    ...(!ok && { advice: "compare date -u on both machines and synchronize the wrong clock (NTP)" }),
   });
 }
 
