@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { type Agent, startAgent } from "../../server/test/support/agent/startAgent.ts";
 import { createAgentTarget, untilHandedOver } from "../../server/test/support/agentTargets.ts";
+import { answerJson, startCardServer, wholeCard } from "../../server/test/support/cardServer.ts";
+import { startCardSigner } from "../../server/test/support/signedCards.ts";
 import { sendItem } from "../../server/test/support/items.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
 import { tabTo, untilFocused, visit } from "./support/browser.ts";
@@ -204,6 +206,43 @@ it("lists handoffs to an agent that was added while the page was open", async ()
   await sendItem(dashboard.service, own, targetId, "input Which day?");
   await page.getByRole("button", { name: /made since.*Input required/ }).waitFor();
   expect(single).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
+it("confirms another origin of a new agent, and a changed card's origin and missing signature", async () => {
+  const [cards, signer] = await Promise.all([startCardServer(), startCardSigner()]);
+  onTestFinished(async () => void (await Promise.all([cards.stop(), signer.stop()])));
+  const serve = (card: unknown): void => {
+    cards.answer = (response) => answerJson(response, card);
+  };
+  const { page, problems } = await dashboard.openAs(account);
+  serve(await signer.sign(wholeCard("https://elsewhere.example/a2a")));
+  await page.goto("/targets/new?kind=a2a");
+  await page.getByLabel("Agent card URL").fill(cards.url);
+  await page.getByLabel("Authentication").selectOption("bearer");
+  await page.getByLabel("Token").fill("a-token-of-16-letters");
+  await page.getByRole("button", { name: "Create target" }).click();
+  const confirmed = page.getByLabel("Confirmed origin");
+  await page.getByText(`add "confirm_origin": "https://elsewhere.example"`).waitFor();
+  await confirmed.fill("https://elsewhere.example");
+  await page.getByRole("button", { name: "Create target" }).click();
+
+  await page.getByRole("link", { name: "Card" }).click();
+  await page.getByText(/^Verified by the keys of/).waitFor();
+  serve(wholeCard("https://elsewhere.example/unsigned"));
+  await page.getByRole("button", { name: "Refresh the card" }).click();
+  await page.getByText("That of the newer card is missing.").waitFor();
+  expect(await page.getByText("moves the agent").count()).toBe(0);
+  serve(wholeCard("https://moved.example/a2a"));
+  await page.getByRole("button", { name: "Refresh the card" }).click();
+  const confirm = page.getByRole("button", { name: "Confirm and use the card" });
+  await page.getByText("moves the agent to https://moved.example.").waitFor();
+  await confirm.click();
+  await page.getByText("That of the newer card is missing.").waitFor();
+  await confirm.click();
+  await page.getByText("The card is not signed").waitFor();
+  await page.getByText("https://moved.example/a2a").waitFor();
+  expect(await confirm.count()).toBe(0);
   expect(problems).toEqual([]);
 });
 

@@ -1,11 +1,10 @@
 import { gzipSync } from "node:zlib";
-import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
 import { beforeEach, describe, expect } from "vitest";
-import { canonicalJson } from "../src/handoff/card/cardSignature.ts";
 import { createMailboxTarget } from "./support/items.ts";
 import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
 import { cardTest as it } from "./support/cardTest.ts";
-import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
+import { answerJson, type CardServer, wholeCard } from "./support/cardServer.ts";
+import { type CardSigner, startCardSigner } from "./support/signedCards.ts";
 import { createTestNode, refusal, signUp } from "./support/testNode.ts";
 import { makeOlder } from "./support/passedTime.ts";
 
@@ -356,25 +355,15 @@ describe("a card that moves the agent to another origin", () => {
 });
 
 describe("a signed card", () => {
-  let jwk: JWK;
-  let signed: (card: Record<string, unknown>) => Promise<Record<string, unknown>>;
+  let signer: CardSigner;
 
   beforeEach(async () => {
-    const keys = await startCardServer();
-    const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
-    jwk = { ...(await exportJWK(publicKey)), kid: "k" };
-    keys.answer = (response) => answerJson(response, { keys: [jwk] });
-    signed = async (card) => {
-      const jws = await new FlattenedSign(Buffer.from(canonicalJson(card)))
-        .setProtectedHeader({ alg: "ES256", kid: "k", typ: "JOSE", jku: keys.url })
-        .sign(privateKey);
-      return { ...card, signatures: [{ protected: jws.protected, signature: jws.signature }] };
-    };
-    return () => keys.stop();
+    signer = await startCardSigner();
+    return () => signer.stop();
   });
 
   it("is shown as verified, with the origin of its keys", async ({ serve, cards, create }) => {
-    serve(await signed(wholeCard(`${cards.origin}/a2a`)));
+    serve(await signer.sign(wholeCard(`${cards.origin}/a2a`)));
     const { body } = await create();
     expect(body).toMatchObject({ card_signature: "verified", card_signature_detail: null });
     expect(body.card_signature_keys).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/card\.json$/);
@@ -385,10 +374,10 @@ describe("a signed card", () => {
     serve,
     create,
   }) => {
-    const card = await signed(wholeCard(`${cards.origin}/a2a`));
+    const card = await signer.sign(wholeCard(`${cards.origin}/a2a`));
     serve({ ...card, description: "changed" });
     expect((await create()).body).toMatchObject({ card_signature: "invalid", card_signature_keys: null });
-    jwk = { ...jwk, kid: "another" };
+    signer.jwk = { ...signer.jwk, kid: "another" };
     serve(card);
     const { body } = await create();
     expect(body).toMatchObject({ card_signature: "unverified" });
@@ -402,13 +391,36 @@ describe("a signed card", () => {
     refresh,
     read,
   }) => {
-    serve(await signed(wholeCard(`${cards.origin}/a2a`)));
+    serve(await signer.sign(wholeCard(`${cards.origin}/a2a`)));
     const id = (await create()).body.id as string;
     serve(wholeCard(`${cards.origin}/unsigned`));
     const held = await refresh(id);
     expect([held.status, held.headers["x-error-code"]]).toEqual([409, "signature_unconfirmed"]);
-    expect(await read(id)).toMatchObject({ url: `${cards.origin}/a2a`, card_signature: "verified" });
+    expect(await read(id)).toMatchObject({
+      url: `${cards.origin}/a2a`,
+      card_signature: "verified",
+      offered_origin: null,
+    });
     const agreed = await refresh(id, { confirm_signature: "none" });
     expect(agreed.body).toMatchObject({ url: `${cards.origin}/unsigned`, card_signature: "none" });
+  });
+
+  it("is replaced by an unsigned card at another origin when one request confirms both", async ({
+    serve,
+    cards,
+    create,
+    refresh,
+    read,
+  }) => {
+    serve(await signer.sign(wholeCard(`${cards.origin}/a2a`)));
+    const id = (await create({ auth: { type: "bearer", token: "t" } })).body.id as string;
+    const origin = "https://moved.example.com";
+    serve(wholeCard(`${origin}/a2a`));
+    expect((await refresh(id)).headers["x-error-code"]).toBe("origin_unconfirmed");
+    const held = await refresh(id, { confirm_origin: origin });
+    const [asked] = /\{.*\}/.exec(held.body.error)!;
+    expect(JSON.parse(asked)).toEqual({ confirm_origin: origin, confirm_signature: "none" });
+    expect(await read(id)).toMatchObject({ offered_origin: origin });
+    expect((await refresh(id, JSON.parse(asked))).body.url).toBe(`${origin}/a2a`);
   });
 });

@@ -12,6 +12,7 @@ import { Ago } from "../time/Moment.tsx";
 /** An agent's card, its signature, and the error of the latest refresh. */
 export function AgentCard({ target }: { target: Target }) {
   const refresh = useRefreshCard(target.id);
+  const consent = neededConsent(target);
   return (
     <Card
       title="Agent card"
@@ -58,22 +59,33 @@ export function AgentCard({ target }: { target: Target }) {
             <p className="wrap-anywhere">{target.card_error}</p>
           </div>
         )}
-        {typeof target.offered_origin === "string" && (
-          <div className="grid justify-items-start gap-2 rounded-control bg-claimed-bg p-3 text-claimed">
-            <p>
-              A newer card moves the agent to <strong className="break-all">{target.offered_origin}</strong>.
-              Its bearer token goes there only if you agree.
-            </p>
-            <For least="member">
-              <Button onClick={() => refresh.mutate({ confirm_origin: target.offered_origin ?? "" })}>
-                Confirm and use the card
-              </Button>
-            </For>
-          </div>
-        )}
+        {consent !== undefined && <ConsentNeeded consent={consent} onGiven={() => refresh.mutate(consent)} />}
         {refresh.isError && <ProblemCard error={refresh.error} />}
       </div>
     </Card>
+  );
+}
+
+function ConsentNeeded({ consent, onGiven }: { consent: Consent; onGiven: () => void }) {
+  const { confirm_origin: origin, confirm_signature: signature } = consent;
+  return (
+    <div className="grid justify-items-start gap-2 rounded-control bg-claimed-bg p-3 text-claimed">
+      {origin !== undefined && (
+        <p>
+          A newer card moves the agent to <strong className="break-all">{origin}</strong>. Its credential goes
+          there only if you agree.
+        </p>
+      )}
+      {signature !== undefined && (
+        <p>
+          The signature of the card in use is verified. That of the newer card is{" "}
+          {signature === "none" ? "missing" : signature}.
+        </p>
+      )}
+      <For least="member">
+        <Button onClick={onGiven}>Confirm and use the card</Button>
+      </For>
+    </div>
   );
 }
 
@@ -87,10 +99,19 @@ function signatureWords(target: Target): string {
   return words[target.card_signature ?? ""] ?? "The card is not signed";
 }
 
+type Consent = Partial<Record<"confirm_origin" | "confirm_signature", string>>;
+
+/** The consent that the newer card needs. The service names the state of its signature only in `card_error`. */
+function neededConsent({ offered_origin: origin, card_error: problem }: Target): Consent | undefined {
+  const [, state] = /^had a verified signature, and its signature is now (\w+):/.exec(problem ?? "") ?? [];
+  if (!origin && state === undefined) return undefined;
+  return { ...(origin && { confirm_origin: origin }), ...(state && { confirm_signature: state }) };
+}
+
 function useRefreshCard(id: string) {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (consent: { confirm_origin?: string }) =>
+    mutationFn: (consent: Consent) =>
       answer(client.POST("/api/v1/targets/{id}/refresh", { params: { path: { id } }, body: consent })),
     onSuccess: () => toast({ text: "The card was read again." }),
     onSettled: () => void queries.invalidateQueries({ queryKey: ["targets"] }),

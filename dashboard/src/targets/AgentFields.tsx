@@ -11,6 +11,7 @@ export function AgentFields({ texts, field }: ChoiceFieldsProps) {
   };
   const { "auth.type": type = "none" } = texts;
   const { onChange: onType } = field("auth.type");
+  const origin = field("confirm_origin");
   return (
     <>
       <TextField
@@ -32,6 +33,9 @@ export function AgentFields({ texts, field }: ChoiceFieldsProps) {
         </>
       )}
       {type === "bearer" && <TextField label="Token" {...secret} {...field("auth.token", "auth")} />}
+      {type !== "none" && (origin.error !== undefined || origin.value !== "") && (
+        <TextField label="Confirmed origin" placeholder="https://agent.example" {...origin} />
+      )}
     </>
   );
 }

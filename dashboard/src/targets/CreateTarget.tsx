@@ -99,6 +99,7 @@ const commonFields: readonly string[] = ["name", "customer_uid", "uid", "secret"
  * counts.
  */
 function fieldOf(error: unknown, names: readonly string[]): string | undefined {
+  if (error instanceof Problem && error.code === "origin_unconfirmed") return "confirm_origin";
   if (!(error instanceof Problem) || (error.status !== 400 && error.code !== "uid_taken")) return undefined;
   const sentence = error.message.replace(/^body\//, "");
   const fitting = names.filter(

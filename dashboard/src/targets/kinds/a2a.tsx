@@ -27,9 +27,12 @@ export const a2a: Kind = {
       Fields: lazyPage(() => import("../AgentFields.tsx"), "AgentFields"),
       fieldNames: (texts) => ["agent_card_url", ...authFields[authType(texts)]],
       request: (texts) => {
-        const { agent_card_url: cardUrl = "" } = texts;
+        const { agent_card_url: cardUrl = "", confirm_origin: origin = "" } = texts;
         const name = URL.parse(cardUrl)?.hostname ?? "agent";
-        return { kind: "a2a", name, agent_card_url: cardUrl, auth: authOf(texts) };
+        const auth = authOf(texts);
+        const isConfirmed = auth.type !== "none" && origin.trim() !== "";
+        const confirmation = isConfirmed ? { confirm_origin: origin.trim() } : {};
+        return { kind: "a2a", name, agent_card_url: cardUrl, auth, ...confirmation };
       },
     },
   ],
@@ -48,8 +51,8 @@ type AuthType = "none" | "bearer" | "api_key";
 /** The fields of each kind of authentication, as the service's errors name them. */
 const authFields: Record<AuthType, readonly string[]> = {
   none: [],
-  bearer: ["auth.token", "auth"],
-  api_key: ["auth.header", "auth.value", "auth"],
+  bearer: ["auth.token", "auth", "confirm_origin"],
+  api_key: ["auth.header", "auth.value", "auth", "confirm_origin"],
 };
 
 function authType({ "auth.type": type }: ChoiceTexts): AuthType {

@@ -63,7 +63,7 @@ export async function readCard(queries: Queries, targetId: string) {
 export async function noteCardFailure(
   queries: Queries,
   targetId: string,
-  failure: { problem: string; nowMs: number; retryInMs: number; offeredOrigin?: string },
+  failure: { problem: string; nowMs: number; retryInMs: number; offeredOrigin?: string | null },
 ): Promise<boolean> {
   const nowSeconds = Math.floor(failure.nowMs / 1000);
   const { numUpdatedRows } = await queries

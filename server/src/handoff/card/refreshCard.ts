@@ -28,7 +28,7 @@ export async function refreshCard(
   const nowMs = deps.nowMs();
   const note = async (
     failure: Extract<CardOutcome, { problem: string }>,
-    { retryInMs, ...offer }: { retryInMs: number; offeredOrigin?: string },
+    { retryInMs, ...offer }: { retryInMs: number; offeredOrigin?: string | null },
   ): Promise<CardOutcome> => {
     const { problem } = failure;
     const isNoted = await noteCardFailure(deps.queries, targetId, { problem, nowMs, retryInMs, ...offer });
@@ -53,30 +53,32 @@ export async function refreshCard(
         if (replaced !== "held") return { kind: "current", ...replaced };
       }
       const held = needed ?? unconfirmedOrigin(card.origin);
-      return note(held, { retryInMs: freshForMs, offeredOrigin: card.origin });
+      const isMoved = needed === undefined || isElsewhere(stored, card);
+      return note(held, { retryInMs: freshForMs, offeredOrigin: isMoved ? card.origin : null });
     }
   }
 }
 
+type StoredTrust = { bearer_origin: string | null; signature: CardSignatureState };
+
 /** Why a good card must not be used without the owner's consent; undefined if it may be used. */
-function consentNeeded(
-  stored: { bearer_origin: string | null; signature: CardSignatureState },
-  card: GoodCard,
-  consent: Partial<RefreshedBy>,
-): Held | undefined {
-  const { bearer_origin: bearerOrigin } = stored;
-  if (bearerOrigin !== null && bearerOrigin !== card.origin && consent.confirmOrigin !== card.origin) {
-    return unconfirmedOrigin(card.origin);
-  }
+function consentNeeded(stored: StoredTrust, card: GoodCard, consent: Partial<RefreshedBy>): Held | undefined {
+  const isMoved = isElsewhere(stored, card);
+  if (isMoved && consent.confirmOrigin !== card.origin) return unconfirmedOrigin(card.origin);
   const { state } = card.signatureFinding;
   if (stored.signature === "verified" && state !== "verified" && consent.confirmSignature !== state) {
+    const origin = isMoved ? `"confirm_origin": "${card.origin}", ` : "";
     return {
       kind: "held",
       code: "signature_unconfirmed",
-      problem: `had a verified signature, and its signature is now ${state}: to use the card anyway, refresh with {"confirm_signature": "${state}"}`,
+      problem: `had a verified signature, and its signature is now ${state}: to use the card anyway, refresh with {${origin}"confirm_signature": "${state}"}`,
     };
   }
   return undefined;
+}
+
+function isElsewhere({ bearer_origin: bearerOrigin }: StoredTrust, card: GoodCard): boolean {
+  return bearerOrigin !== null && bearerOrigin !== card.origin;
 }
 
 type Held = Extract<RefreshOutcome, { kind: "held" }>;
