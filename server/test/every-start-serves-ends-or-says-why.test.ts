@@ -233,12 +233,13 @@ describe.concurrent("a start on a directory", () => {
     expect(program.output()).toMatch(/cannot make the data directory .*ENOTDIR/);
   });
 
-  it.skipIf(isRoot)("ends with a message when the directory is not writable", async () => {
+  it("ends with a message when its lock file cannot be opened, as in a directory of another user", async () => {
     const closed = newPlace();
-    mkdirSync(closed, { mode: 0o500 });
+    // Root may write to every directory, but can open no folder.
+    mkdirSync(join(closed, "service.lock"), { recursive: true });
     const program = start({ POSTRIDER_DATA_DIR: closed });
     expect((await program.ended).code).toBe(1);
-    expect(program.output()).toMatch(/cannot use the lock file/);
+    expect(program.output()).toMatch(/cannot use the lock file .*; give the directory to the user that runs/);
   });
 
   it("logs no warning", async () => {

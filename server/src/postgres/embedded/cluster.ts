@@ -137,7 +137,8 @@ export function closeDirectory(given: GivenDirectory): void {
 /** The last messages of a failed program, on one line: those that look like reasons, if there are any. */
 export function explainFailure(lines: string[]): string {
   const telling = lines.filter((line) => /(error|fatal|panic|could not|cannot|detail|hint)\b/i.test(line));
-  return (telling.length > 0 ? telling : lines).slice(-4).join("; ") || "no message";
+  const reason = (telling.length > 0 ? telling : lines).slice(-4).join("; ") || "no message";
+  return /file descriptors/.test(reason) ? `${reason} Raise the limit of open files (ulimit -n).` : reason;
 }
 
 async function unfinishedIn(dataDir: string): Promise<string[]> {

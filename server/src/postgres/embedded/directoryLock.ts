@@ -90,7 +90,10 @@ function openLock(path: string): DatabaseSync {
   try {
     return new DatabaseSync(path);
   } catch (cause) {
-    throw new Error(`cannot use the lock file ${path}: ${(cause as Error).message}`, { cause });
+    throw new Error(
+      `cannot use the lock file ${path}: ${(cause as Error).message}; give the directory to the user that runs Postrider, or set POSTRIDER_DATA_DIR`,
+      { cause },
+    );
   }
 }
 

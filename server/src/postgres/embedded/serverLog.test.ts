@@ -26,6 +26,14 @@ it("does not report clients that connect before PostgreSQL is ready, or that dis
   expect(explainFailure(log.lastLines)).toBe("FATAL:  could not write lock file");
 });
 
+it("says how to raise the limit of file descriptors that PostgreSQL does not start with", () => {
+  const lines = [
+    "FATAL:  insufficient file descriptors available to start server process",
+    "DETAIL:  System allows 33, server needs at least 58, 7 files are already open.",
+  ];
+  expect(explainFailure(lines)).toMatch(/already open\. Raise the limit of open files \(ulimit -n\)\.$/);
+});
+
 it("keeps only the last lines", () => {
   const log = followServerLog(() => undefined);
   for (let line = 0; line < 1_000; line++) log.onLine(`LOG:  ${line}`);
