@@ -1,10 +1,11 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { createMailboxTarget, sendItem } from "../../server/test/support/items.ts";
 import { startProgram } from "../../server/test/support/program.ts";
 import { answerOk } from "../../server/test/support/receiver.ts";
+import { startScriptedAgent } from "../../server/test/support/scriptedAgent.ts";
 import { signUp } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
 import { clientTest as it } from "./support/clientTest.ts";
@@ -86,6 +87,28 @@ describe("targets and items", () => {
     // The single replay kept the webhook-id; the two replays with --new-webhook-id have new ones.
     expect(arrived[2]!.id).toBe(id);
     expect(new Set(arrived.map((one) => one.id)).size).toBe(4);
+  });
+
+  it("with an agent: its other origin is confirmed, and its answer is shown with the item", async ({
+    env,
+  }) => {
+    const agent = await startScriptedAgent();
+    onTestFinished(() => agent.stop());
+    const cardUrl = agent.cardUrl.replace("127.0.0.1", "localhost");
+    const create = ["target", "create", "a2a", "--name", "helper", "--card-url", cardUrl];
+    const withToken = { env: { ...env, POSTRIDER_AGENT_TOKEN: "a-token-of-16-letters" } };
+    const { origin } = new URL(agent.cardUrl);
+    expect(await run(create, withToken)).toMatchObject({ code: 5, err: expect.stringContaining(origin) });
+    const made = await run([...create, "--confirm-origin", origin, "--json"], withToken);
+    const [target] = made.json();
+    const sent = await run(["send", target.id, "-", "--json"], { env, input: '"hello"' });
+    const get = ["item", "get", sent.json()[0].id];
+    const { out } = await until(
+      () => run(get, { env }),
+      (shown) => shown.out.includes("DELIVERED"),
+    );
+    expect(out).toMatch(/^status_message +done$/m);
+    expect(out).toMatch(/^outcome +COMPLETED$/m);
   });
 
   it("are held while their target is disabled, and its signing secret can be rotated", async ({ env }) => {

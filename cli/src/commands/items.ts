@@ -23,7 +23,7 @@ export const itemCommands: Command = {
     {
       name: "get",
       words: "<item>",
-      summary: "show an item and its attempts",
+      summary: "show an item, its attempts, and the agent's task",
       options: {
         payload: { type: "boolean", help: "print only the payload, byte for byte as it was accepted" },
       },
@@ -72,6 +72,10 @@ async function get({ out, connect }: Session, input: Input): Promise<void> {
     return;
   }
   out.one(answer.event);
+  if (answer.handoff) {
+    out.raw("\n");
+    out.one(answer.handoff);
+  }
   showAttempts(out, answer);
 }
 

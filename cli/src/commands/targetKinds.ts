@@ -67,11 +67,17 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
     creation: {
       options: {
         "card-url": { type: "string", value: "URL", help: "address of an agent's card" },
+        "confirm-origin": {
+          type: "string",
+          value: "ORIGIN",
+          help: "origin of an agent's interface, if the card has another one: the credential may go there",
+        },
         "auth-header": { type: "string", value: "NAME", help: "name of the header for an agent's API key" },
       },
       read: ({ env }, input) => ({
         agent_card_url: input.text("card-url"),
         auth: authOf(env["POSTRIDER_AGENT_TOKEN"] ?? "", input.text("auth-header")),
+        confirm_origin: input.text("confirm-origin"),
       }),
     },
     details:
