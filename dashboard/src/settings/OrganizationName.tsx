@@ -50,7 +50,7 @@ function NameForm({ organization }: { organization: Organization }) {
       <TextField
         label="Name"
         required
-        readOnly={!mayRename}
+        disabled={!mayRename}
         maxLength={256}
         value={name}
         onChange={(event) => setTyped(event.target.value)}
