@@ -155,6 +155,10 @@ it("marks a replayed item beyond the first page, and asks before replaying it ag
     return oldest.count();
   });
   await oldest.getByRole("checkbox").check();
+  // An item whose replay was refused stays selected.
+  await page.route("**/replay", (route) => route.fulfill({ status: 503 }), { times: 1 });
+  await page.getByRole("button", { name: "Replay 1" }).click();
+  await page.getByText("0 replayed as new items. 1 were refused").waitFor();
   await page.getByRole("button", { name: "Replay 1" }).click();
   await page.getByText("1 replayed as new items.").waitFor();
   await oldest.getByText("replayed, queued").waitFor();

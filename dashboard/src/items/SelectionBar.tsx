@@ -22,7 +22,7 @@ interface SelectionBarProps {
  * Failed items whose replay is in progress or delivered are replayed only when the user asks for all.
  */
 export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
-  const replay = useReplaySelected(selection.clear);
+  const replay = useReplaySelected(selection.select);
   const count = selection.selected.size;
   if (count === 0) return null;
   const hasAll = count === rows.length;
@@ -30,10 +30,10 @@ export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   return (
     <div className="sticky top-13 z-20 flex flex-wrap items-center gap-2 border-b bg-surface px-3 py-2">
       <span className="figures font-medium">{count} selected</span>
-      <Button look="quiet" onClick={selection.clear}>
+      <Button look="quiet" onClick={() => selection.select([])}>
         Clear
       </Button>
-      <Button onClick={selection.selectAll} disabled={hasAll}>
+      <Button onClick={() => selection.select(rows.map(({ id }) => id))} disabled={hasAll}>
         Select all {rows.length} shown
       </Button>
       <For least="member">
@@ -61,16 +61,17 @@ function isMadeGood({ status, replayed_by: latest }: ItemRow): boolean {
   return (status === "FAILED" || status === "DEAD") && wentThrough(latest);
 }
 
-function useReplaySelected(onDone: () => void) {
+/** `onDone` gets the items that were refused, so that they stay selected for another try. */
+function useReplaySelected(onDone: (refused: readonly string[]) => void) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: replayItems,
-    onSuccess: ({ replays, failures }) => {
+    onSuccess: ({ replays, failures }, ids) => {
       noteReplays(queries, replays);
       const refused =
         failures.length === 0 ? "" : ` ${failures.length} were refused: ${sentenceOf(failures[0])}`;
       toast({ text: `${replays.size} replayed as new items.${refused}` });
-      onDone();
+      onDone(ids.filter((id) => !replays.has(id)));
     },
   });
 }

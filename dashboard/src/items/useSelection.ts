@@ -7,8 +7,7 @@ export function useSelection(ids: readonly string[]) {
   const [anchor, setAnchor] = useState<string>();
   return {
     selected,
-    clear: () => setSelected(new Set()),
-    selectAll: () => setSelected(new Set(ids)),
+    select: (only: readonly string[]) => setSelected(new Set(only)),
     toggle(id: string) {
       const next = new Set(selected);
       if (!next.delete(id)) next.add(id);

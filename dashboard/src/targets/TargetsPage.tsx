@@ -88,7 +88,7 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
       {unread.isRefused && <ProblemCard error={unread.error} onRetry={unread.retry} />}
       {unread.old && !isOld && <AsOf query={unread.old} />}
       <div className="rounded-card border bg-surface">
-        <SelectedTargets ids={[...selection.selected]} onClear={selection.clear} />
+        <SelectedTargets ids={[...selection.selected]} onClear={() => selection.select([])} />
         {shown.length === 0 ? (
           <Empty
             title="No target matches"
