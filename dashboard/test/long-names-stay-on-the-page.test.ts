@@ -155,6 +155,10 @@ it("on a phone, a name is cut at its end, also one written from right to left, a
   await row.getByRole("checkbox").check();
   const [count, clear] = [page.getByText("1 selected"), page.getByRole("button", { name: "Clear" })];
   expect((await clear.boundingBox())!.y).toBeLessThan((await count.boundingBox())!.y);
+  // A checkbox whose label needs two lines keeps its size.
+  await page.goto(`/targets/${owned.target}`);
+  await page.getByRole("button", { name: "Replay failures…" }).click();
+  expect((await page.getByLabel(/^New webhook-id/).boundingBox())!.width).toBe(16);
 });
 
 it("on a phone, figures are not cut off, and the open tab is visible", async () => {

@@ -17,7 +17,7 @@ export function Checkbox({
     <label className="flex items-center gap-2">
       <input
         type="checkbox"
-        className="size-4 accent-accent"
+        className="size-4 shrink-0 accent-accent"
         checked={isChecked}
         disabled={isDisabled}
         aria-describedby={describedBy}
