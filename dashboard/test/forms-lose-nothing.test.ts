@@ -238,6 +238,7 @@ it.each([
   await page.keyboard.press("Enter");
   await again.waitFor({ state: "detached" });
   expect(await page.getByLabel(field, { exact: true }).inputValue()).toBe("typed.here");
+  await page.getByText("Your session had ended. Try again.").waitFor();
   await page.getByRole("button", { name: save }).click();
   await page.getByRole("heading", { name: "typed.here" }).waitFor();
   // The page follows the stream of the new session.

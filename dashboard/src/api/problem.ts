@@ -32,7 +32,7 @@ export function sentenceOf(error: unknown): string {
     case 0:
       return "The service cannot be reached. It may be restarting, or the network is down.";
     case 401:
-      return "Your session has ended.";
+      return "Your session had ended. Try again.";
     case 404:
       return "There is nothing with this id in your organization.";
     case 503:
