@@ -233,14 +233,20 @@ describe.concurrent("a start on a directory", () => {
     expect(program.output()).toMatch(/cannot make the data directory .*ENOTDIR/);
   });
 
-  it("ends with a message when its lock file cannot be opened, as in a directory of another user", async () => {
-    const closed = newPlace();
-    // Root may write to every directory, but can open no folder.
-    mkdirSync(join(closed, "service.lock"), { recursive: true });
-    const program = start({ POSTRIDER_DATA_DIR: closed });
-    expect((await program.ended).code).toBe(1);
-    expect(program.output()).toMatch(/cannot use the lock file .*; give the directory to the user that runs/);
-  });
+  it.each([
+    ["service.lock", /cannot use the lock file .*; let this user write to the directory/],
+    ["moved.json", /moved\.json cannot be read: .*; let this user read it, or set POSTRIDER_DATA_DIR/],
+  ])(
+    "ends with a message when it may not open %s, as in another user's directory",
+    async (name, sentence) => {
+      const closed = newPlace();
+      // Root may open every file, but no folder in its place.
+      mkdirSync(join(closed, name), { recursive: true });
+      const program = start({ POSTRIDER_DATA_DIR: closed });
+      expect((await program.ended).code).toBe(1);
+      expect(program.output()).toMatch(sentence);
+    },
+  );
 
   it("logs no warning", async () => {
     const program = start({ POSTRIDER_DATA_DIR: newPlace() });

@@ -91,7 +91,7 @@ function openLock(path: string): DatabaseSync {
     return new DatabaseSync(path);
   } catch (cause) {
     throw new Error(
-      `cannot use the lock file ${path}: ${(cause as Error).message}; give the directory to the user that runs Postrider, or set POSTRIDER_DATA_DIR`,
+      `cannot use the lock file ${path}: ${(cause as Error).message}; let this user write to the directory, or set POSTRIDER_DATA_DIR`,
       { cause },
     );
   }

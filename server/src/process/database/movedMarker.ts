@@ -46,7 +46,10 @@ export function readMove(dataDir: string): Move | undefined {
   } catch (error) {
     // If the directory is missing, or is a file, the start itself says so.
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-    throw new Error(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(
+      `${path} cannot be read: ${(error as Error).message}; let this user read it, or set POSTRIDER_DATA_DIR`,
+      { cause: error },
+    );
   }
 }
 
