@@ -62,9 +62,10 @@ async function loseAnswer(
   owner: Owner,
   { proxy, targetId }: Reached,
   loss: "reset" | "swallow",
+  order: string = "complete",
 ): Promise<string> {
   proxy.answers = loss;
-  const id = await sendItem(owner.service, owner.account, targetId, "complete");
+  const id = await sendItem(owner.service, owner.account, targetId, order);
   await until(
     () => proxy.lost,
     (lost) => lost > 0,
@@ -165,6 +166,18 @@ describe.concurrent("an answer that was lost after the message had arrived", () 
     expect(await tasksMade(reached)).toBe(2);
     const ids = (await agent.messages()).map(({ body }) => body?.message?.messageId);
     expect(ids).toEqual([id, id]);
+  });
+
+  it("may cause the work twice when the agent answers without a task, and the handoff says so", async ({
+    begin,
+    owner,
+  }) => {
+    const reached = await begin(owner);
+    const id = await loseAnswer(owner, reached, "reset", "message");
+    reached.proxy.answers = "pass";
+    const seen = await untilEnded(owner.service, owner.account, id);
+    expect(seen.handoff).toMatchObject({ task_id: null, outcome: "COMPLETED", possible_duplicate: true });
+    expect(await reached.agent.messages()).toHaveLength(2);
   });
 });
 

@@ -53,6 +53,8 @@ class Attempt {
   readonly #delivery: Delivery;
   readonly #startedAtMs = performance.now();
   readonly #endsAtMs: number;
+  /** Whether the agent may have received the message in an earlier attempt. */
+  #isResent = false;
   #statusCode = 0;
   #body: Buffer | null = null;
   #retryAfter: string | null = null;
@@ -77,6 +79,7 @@ class Attempt {
         this.#statusCode = 200;
         return this.result({ kind: "delivered" });
       case "unanswered":
+        this.#isResent = true;
         return (await this.#findEarlier(agent, beginning.sinceMs)) ?? this.#send(agent);
       case "send":
         return this.#send(agent);
@@ -102,7 +105,7 @@ class Attempt {
       case "absent":
         return undefined;
       case "unknowable":
-        await notePossibleDuplicate(this.#deps.direct, this.#delivery.eventId);
+        await this.#notePossibleDuplicate();
         this.#deps.log.warn(
           { event_id: this.#delivery.eventId, target_id: agent.targetId, reason: search.reason },
           "a message is sent again although an earlier one may have made a task",
@@ -126,6 +129,8 @@ class Attempt {
     const meaning = classifyAnswer(answer, maskOf(agent));
     switch (meaning.kind) {
       case "accepted":
+        // A list of tasks does not show an earlier message that was answered without a task.
+        if (this.#isResent && meaning.view.taskId === null) await this.#notePossibleDuplicate();
         return this.#accept(meaning.view);
       case "declined":
         return this.#decline(meaning.outcome);
@@ -222,6 +227,10 @@ class Attempt {
   async #decline(outcome: AttemptOutcome): Promise<AttemptResult> {
     await noteNothingSent(this.#deps.direct, this.#delivery.eventId);
     return this.result(outcome);
+  }
+
+  #notePossibleDuplicate(): Promise<void> {
+    return notePossibleDuplicate(this.#deps.direct, this.#delivery.eventId);
   }
 
   async #accept(view: TaskView): Promise<AttemptResult> {
