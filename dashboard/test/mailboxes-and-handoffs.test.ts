@@ -43,11 +43,12 @@ async function claim(mailboxId: string): Promise<{ id: string; claim_token: stri
 it("shows who holds a message and for how long; reading it changes nothing", async () => {
   const mailboxId = await newMailbox("looked at");
   await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.opened", ticket: 1 });
-  await claim(mailboxId);
   const { page, problems } = await dashboard.openAs(account);
   await page.goto(`/mailboxes/${mailboxId}`);
-  await page.getByRole("button", { name: /CLAIMED/ }).click();
+  await page.getByRole("button", { name: /UNREAD/ }).click();
   const drawer = page.getByRole("dialog");
+  await drawer.getByText("UNREAD").waitFor();
+  const claimed = await claim(mailboxId);
   await drawer.getByText("Held by").waitFor();
   await drawer.getByText("default").waitFor();
   await drawer.getByText(/4 min \d+ s/).waitFor();
@@ -56,6 +57,20 @@ it("shows who holds a message and for how long; reading it changes nothing", asy
     key: account.api_key,
   });
   expect(body).toMatchObject({ claimed: 1, ready: 0 });
+  // A message that leaves the list keeps its last state until it is read once more.
+  const letGo = Promise.withResolvers<void>();
+  await page.route(`**/api/v1/mailbox-messages/${claimed.id}`, async (route) => {
+    await letGo.promise;
+    await route.continue();
+  });
+  await dashboard.service.call("POST", `/api/v1/mailboxes/${mailboxId}/ack`, {
+    key: account.api_key,
+    body: { messages: [claimed] },
+  });
+  await page.getByText("No waiting messages").waitFor();
+  await drawer.getByText("CLAIMED").waitFor();
+  letGo.resolve();
+  await drawer.getByText("ACKNOWLEDGED").waitFor();
   expect(problems).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect } from "react";
 import { keysQuery } from "../api/queries.ts";
 import type { Message, ReadMessage } from "../api/shapes.ts";
 import { Card, Facts } from "../controls/Card.tsx";
@@ -39,6 +40,17 @@ function MessageDetail({
   // A message of the list is refreshed with the list; any other is polled.
   const pollMs = useRefreshMs(5000, 5000);
   const query = useQuery({ ...messageQuery(id), refetchInterval: listed === undefined ? pollMs : false });
+  const queries = useQueryClient();
+  const { refetch } = query;
+  useEffect(() => {
+    // A message that has left the list keeps its last state until it is read.
+    if (listed === undefined) void refetch({ cancelRefetch: false });
+    else
+      queries.setQueryData(
+        messageQuery(id).queryKey,
+        (old) => old && { ...old, message: { ...old.message, ...listed } },
+      );
+  }, [id, listed, queries, refetch]);
   return (
     <Loaded query={query} title="Message">
       {({ message: read, payload }) => {
