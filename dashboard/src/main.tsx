@@ -1,4 +1,4 @@
-import { notifyManager, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { MutationCache, notifyManager, QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
@@ -17,6 +17,13 @@ const firstRetryMs = 300;
 notifyManager.setScheduler(queueMicrotask);
 
 const queries = new QueryClient({
+  mutationCache: new MutationCache({
+    onError: (error) => {
+      // An admin has changed the role meanwhile: the page no longer offers what it does not allow.
+      if (error instanceof Problem && error.code === "role_too_low")
+        void queries.invalidateQueries({ queryKey: ["me"] });
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 2000,

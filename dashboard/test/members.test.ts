@@ -122,6 +122,17 @@ it("invites a viewer, who can read everything but is offered no actions until th
   await first.page.getByText(`${email} now has the role Member.`).waitFor();
   await page.goto(`/hooks/targets/${target.id}`);
   await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+  // A role that is lowered while something is typed.
+  await visit(page, `/hooks/targets/${target.id}?tab=settings`);
+  await page.getByLabel("Description").fill("typed as a member");
+  const { body: found } = await dashboard.service.call("GET", "/api/v1/members", { key: admin.api_key });
+  const { id } = found.members.find((one: { email: string }) => one.email === email);
+  const session = admin.session_token;
+  await dashboard.service.call("PATCH", `/api/v1/members/${id}`, { session, body: { role: "viewer" } });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Your role does not allow this").waitFor();
+  expect(await page.getByText("This route needs").count()).toBe(0);
+  await page.getByRole("button", { name: "Save" }).waitFor({ state: "detached" });
 
   await visit(first.page, "/hooks/settings?tab=audit");
   await first.page.getByText("member.role_changed").filter({ visible: true }).first().waitFor();

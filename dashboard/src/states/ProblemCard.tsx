@@ -16,7 +16,9 @@ export function ProblemCard({ error, onRetry }: { error: unknown; onRetry?: () =
     <div role="alert" className="flex gap-3 rounded-card border border-failed bg-failed-bg p-4 text-failed">
       <CircleAlert size={16} className="mt-0.5 shrink-0" aria-hidden />
       <div className="grid min-w-0 gap-2">
-        <p className="font-medium wrap-anywhere">{sentenceOf(error)}</p>
+        <div className="font-medium wrap-anywhere">
+          {code === "role_too_low" ? <RoleTooLow /> : sentenceOf(error)}
+        </div>
         <WayOn status={status} code={code} />
         {status === 429 && error instanceof Problem && <NextTry problem={error} />}
         {requestId !== undefined && (
@@ -53,8 +55,7 @@ function WayOn({ status, code }: { status: number | undefined; code: string | un
         keys do not. <UsageLink />
       </p>
     );
-  if (status === 403 && code === "role_too_low") return <RoleTooLow />;
-  if (status === 403 && (code === "password_wrong" || code === "revealing_is_off")) return null;
+  if (["role_too_low", "password_wrong", "revealing_is_off"].includes(code ?? "")) return null;
   if (status === 403)
     return (
       <p>
