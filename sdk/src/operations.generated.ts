@@ -1396,15 +1396,15 @@ export interface Operations {
   /** Delete a target; its waiting items become CANCELED. */
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Refresh the agent card of an a2a target. The new card is checked completely before it replaces the last usable card. If the card moves the agent to an origin for which the credential was not given, the refresh is refused until a request with confirm_origin names this origin. */
-  refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
+  refreshTarget(id: string, body?: Consent | null, options?: CallOptions): Promise<Target>;
   /** Rotate the signing secret of a webhook target. Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. A second rotation before that ends the older previous secret. With a `secret` of your own the call is safe to repeat: if that secret is already the current secret, only the end of the previous secret changes, if the request names one. */
-  rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;
+  rotateSigningSecret(id: string, body?: Rotation | null, options?: CallOptions): Promise<Target>;
   /** Reveal the signing secret of a webhook target. Needs an admin's session, and the organization's `secrets_can_be_revealed`. The audit log records each reveal as `target.secret_revealed`, committed before the answer is sent. */
   revealSigningSecret(id: string, options?: CallOptions): Promise<RevealedSecrets>;
   /** Delete the previous signing secret, which ends a rotation. Safe to repeat: gives the same answer when no rotation is in progress. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
   /** Send a test delivery to a webhook and show its receiver's answer. Makes one signed delivery at once, with the header `x-postrider-test: true`, and does not retry it. It is not an item: it is not stored, billed or counted, and its result does not change the target. Works for disabled targets, too. At most 10 tests a minute to one target, 30 to all targets. */
-  testTarget(id: string, body: TestItem | null, options?: CallOptions): Promise<TestResult>;
+  testTarget(id: string, body?: TestItem | null, options?: CallOptions): Promise<TestResult>;
   /** List the last requests to a tryout target, newest first. The service itself receives the deliveries of a webhook target whose URL is `https://tryout.postrider.invalid/` followed by 32 hex characters. It verifies each delivery and keeps the last 50. `?answer=503` at the end of the URL makes it answer with that status. */
   listTryoutRequests(id: string, options?: CallOptions): Promise<{
     requests: TryoutRequest[];

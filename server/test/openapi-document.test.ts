@@ -27,6 +27,13 @@ describe("the OpenAPI document", () => {
     expect(names.length).toBeGreaterThan(30);
   });
 
+  it("requires no body that may be null, with a named schema or without", () => {
+    const optional = operations.filter(({ operation }) => operation.requestBody?.required === false);
+    expect(optional.map(({ operation }) => operation.operationId)).toEqual(
+      expect.arrayContaining(["claimMessages", "refreshTarget", "rotateSigningSecret", "testTarget"]),
+    );
+  });
+
   it("has no unresolved references", () => {
     const references = JSON.stringify(openApi).matchAll(/"\$ref":"#\/([^"]+)"/g);
     const find = (path: string): unknown =>

@@ -144,8 +144,10 @@ function describeOperation(route: RouteRecord, named: NamedSchemas): Operation {
 }
 
 /** Whether the schema allows null. A body that may be null may also be absent. */
-function allowsNull({ type }: JsonSchema): boolean {
-  return Array.isArray(type) && type.includes("null");
+function allowsNull({ type, anyOf }: JsonSchema): boolean {
+  return [type, anyOf]
+    .flat()
+    .some((one) => one === "null" || (one as JsonSchema | undefined)?.["type"] === "null");
 }
 
 function requestExamples(examples: Examples | undefined): Pick<MediaType, "examples"> {
