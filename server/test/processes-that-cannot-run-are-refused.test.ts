@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { expect, onTestFinished } from "vitest";
+import { limitConnections } from "./support/otherHands.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 import { type Program, someKey, startProgram } from "./support/program.ts";
 import { childrenOf } from "./support/workers.ts";
@@ -35,6 +36,14 @@ it.for([
   expect(await program.ended).toEqual({ code: 1, signal: null });
   expect(program.output()).toMatch(sentence);
   expect(childrenOf(program)).toEqual([]);
+});
+
+it("more connections than the limit of the database is refused", async ({ start, database }) => {
+  await limitConnections(database.url, 20);
+  onTestFinished(() => limitConnections(database.url, -1));
+  const program = start({});
+  expect(await program.ended).toEqual({ code: 1, signal: null });
+  expect(program.output()).toMatch(/may open \d+ connections to the database, which allows 20: /);
 });
 
 it("a port that another program listens on, even one that would share it, is refused", async ({ start }) => {

@@ -24,6 +24,14 @@ export function setReadOnly(url: string, isReadOnly: boolean): Promise<void> {
   );
 }
 
+/** Limits the connections to the database; -1 removes the limit. */
+export function limitConnections(url: string, limit: number): Promise<void> {
+  return inDatabase(
+    url,
+    `do $$ begin execute format('alter database %I connection limit ${limit}', current_database()); end $$`,
+  );
+}
+
 /** Changes the database's encoding for new sessions; version 1.0.0 could create such databases. */
 export function setEncoding(url: string, encoding: string): Promise<void> {
   return inDatabase(

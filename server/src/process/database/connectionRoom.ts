@@ -39,11 +39,13 @@ export function roomWhenEmbedded(config: ConnectionConfig): number {
   return Math.max(usualRoom, mostConnections(config) + otherConnections);
 }
 
-/** How many connections a server allows. */
-const room = `select
+/** How many connections a server allows to this user and database. */
+const room = `select least(
   current_setting('max_connections')::integer
   - current_setting('superuser_reserved_connections')::integer
-  - coalesce(current_setting('reserved_connections', true)::integer, 0)`;
+  - coalesce(current_setting('reserved_connections', true)::integer, 0),
+  (select nullif(rolconnlimit, -1) from pg_roles where rolname = current_user),
+  (select nullif(datconnlimit, -1) from pg_database where datname = current_database()))`;
 
 /**
  * @throws {Error} a sentence when the database or a server that holds cells allows fewer connections than the service's processes
@@ -85,6 +87,6 @@ function refuseBeyond(
 ): void {
   if (most <= allowed) return;
   throw new Error(
-    `POSTRIDER_PROCESSES=${config.processes} with POSTRIDER_DATABASE_POOL=${config.databasePool} may open ${most} connections to ${where}, which allows ${allowed}: lower one of them, or raise max_connections of PostgreSQL`,
+    `POSTRIDER_PROCESSES=${config.processes} with POSTRIDER_DATABASE_POOL=${config.databasePool} may open ${most} connections to ${where}, which allows ${allowed}: lower one of them, or raise PostgreSQL's max_connections or the connection limit of the user or database`,
   );
 }
