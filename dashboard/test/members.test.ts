@@ -96,6 +96,8 @@ it("invites a viewer, who can read everything but is offered no actions until th
   ).toBe(0);
   await visit(page, "/hooks/settings");
   await page.getByLabel("Name", { exact: true }).and(page.locator(":disabled")).waitFor();
+  await visit(page, "/hooks/settings?tab=portal");
+  await page.getByLabel("Colour").and(page.locator(":disabled")).waitFor();
   await visit(page, "/hooks/items");
   await page.getByRole("link", { name: "seen.too" }).waitFor();
   // A shortcut that would change something is refused without a request.

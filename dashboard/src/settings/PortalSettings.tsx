@@ -59,7 +59,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
   });
   const field = (name: keyof typeof typed) => ({
     value: typed[name],
-    readOnly: !mayChange,
+    disabled: !mayChange,
     onChange: (event: { target: { value: string } }) => setEdits({ ...edits, [name]: event.target.value }),
   });
   return (
