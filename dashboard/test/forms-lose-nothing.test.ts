@@ -35,6 +35,18 @@ it("keeps text that is typed while a target's settings are being saved", async (
     description: "typed meanwhile",
     headers: { "X-Tenant": "***" },
   });
+  // A page that is left during a save waits for it instead of asking about saved text.
+  const again = Promise.withResolvers<void>();
+  await page.route(`**/api/v1/targets/${target.id}`, async (route) => {
+    await again.promise;
+    await route.fallback();
+  });
+  await page.getByLabel("Description").fill("saved last");
+  await save.click();
+  await page.getByRole("link", { name: "Activity" }).click();
+  await page.getByRole("dialog", { name: "Discard unsaved changes?" }).waitFor();
+  again.resolve();
+  await page.getByText("Latest items").waitFor();
   expect(problems).toEqual([]);
 });
 

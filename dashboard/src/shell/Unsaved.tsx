@@ -27,6 +27,10 @@ export function Unsaved({
     enableBeforeUnload: () => isUnsaved,
     withResolver: true,
   });
+  // Nothing is lost any more once a save that was in progress has ended.
+  useEffect(() => {
+    if (!isUnsaved) proceed?.();
+  }, [isUnsaved, proceed]);
   // A question that is still open when this unmounts is answered with "stay"; otherwise the address would be the next page's.
   useEffect(() => (status === "blocked" ? reset : undefined), [status, reset]);
   const setTyped = useTypedForm();
