@@ -214,6 +214,26 @@ it("on a phone, large figures are neither broken nor cover each other", async ()
     return range.getClientRects().length;
   })()`);
   expect(lines).toBe(1);
+  // The largest figures that a service accepts in a month.
+  const largest = 13_000_000_000;
+  await page.context().addInitScript(`const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+      if (this.textAlign === "right" && x < this.measureText(text).width) window.cutLabel = text;
+      return fillText.call(this, text, x, y);
+    };`);
+  await page.route("**/api/v1/stats?*", async (route) => {
+    const response = await route.fetch();
+    const stats = (await response.text()).replaceAll(/"(accepted|delivered)":\d+/g, `"$1":${largest}`);
+    await route.fulfill({ response, body: stats });
+  });
+  await page.goto("/");
+  const accepted = page.locator("p.figures").first();
+  await expect.poll(() => accepted.textContent()).toBe("13,000,000,000");
+  expect((await accepted.boundingBox())!.height).toBeLessThan(30);
+  await page.locator("canvas").waitFor();
+  await expect
+    .poll(() => page.evaluate("document.querySelector('canvas').width > 0 && window.cutLabel"))
+    .toBeUndefined();
   await page.goto("/mailboxes");
   await page.getByText(shown).nth(2).waitFor();
   const beyond = await page.evaluate(

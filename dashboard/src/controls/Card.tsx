@@ -49,20 +49,17 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   );
 }
 
-/** More digits and letters do not fit into the narrowest card at the size of figures. */
-const mostLarge = 6;
+/** More digits and letters do not fit into the narrowest card at the size of figures, or of a page's title. */
+const [mostLarge, mostMedium] = [6, 9];
 
 /** One large number with its name. */
 export function Figure({ name, value, detail }: { name: string; value: ReactNode; detail?: ReactNode }) {
-  const isLong = typeof value === "string" && value.replaceAll(/\W/g, "").length > mostLarge;
+  const length = typeof value === "string" ? value.replaceAll(/\W/g, "").length : 0;
+  const size = length > mostMedium ? "text-section" : length > mostLarge ? "text-page" : "text-figure";
   return (
     <div className="min-w-0 rounded-card border bg-surface p-4">
       <p className="text-muted">{name}</p>
-      <p
-        className={`figures font-semibold text-balance wrap-anywhere ${isLong ? "text-page" : "text-figure"}`}
-      >
-        {value}
-      </p>
+      <p className={`figures font-semibold text-balance wrap-anywhere ${size}`}>{value}</p>
       {detail !== undefined && <p className="text-meta text-muted">{detail}</p>}
     </div>
   );

@@ -92,6 +92,9 @@ function HoveredStep({ stats, at }: { stats: Stats; at: number }) {
   );
 }
 
+/** `1.5M`: the label of a count has little room. */
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
+
 /** Indexes of values without a neighbour. They are drawn as points, because no line reaches them. */
 function lonePoints({ data }: uPlot, series: number): number[] {
   const values = data[series]!;
@@ -137,7 +140,7 @@ function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Option
     },
     axes: [
       { ...axis, size: 28, values: (_chart, ticks) => ticks.map((tick) => tickName(tick, step, zone)) },
-      { ...axis, size: 48 },
+      { ...axis, size: 48, values: (_chart, ticks) => ticks.map((tick) => short.format(tick)) },
       {
         ...axis,
         scale: "ms",
