@@ -5,6 +5,8 @@ import { createAgentTarget, untilHandedOver } from "../../server/test/support/ag
 import { answerJson, startCardServer, wholeCard } from "../../server/test/support/cardServer.ts";
 import { startCardSigner } from "../../server/test/support/signedCards.ts";
 import { sendItem } from "../../server/test/support/items.ts";
+import { testPool } from "../../server/test/support/fixtures.ts";
+import { makePollDue } from "../../server/test/support/passedTime.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
 import { tabTo, untilFocused, visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
@@ -285,14 +287,23 @@ it("answers an agent that asks for input", async () => {
   expect(problems).toEqual([]);
 });
 
-it("the overview lists a handoff whose agent waits for an authorization", async () => {
-  const targetId = await createAgentTarget(dashboard.service, account, agent.cardUrl, { name: "guarded" });
-  const id = await sendItem(dashboard.service, account, targetId, "auth");
-  await untilHandedOver(dashboard.service, account, id, ({ handoff }) => handoff?.state === "AUTH_REQUIRED");
-  const { page, problems } = await dashboard.openAs(account);
-  await page.goto("/");
+it("the overview lists a handoff whose agent waits for an authorization, until its target is deleted", async () => {
+  const own = await dashboard.newAccount();
+  const targetId = await createAgentTarget(dashboard.service, own, agent.cardUrl, { name: "guarded" });
+  await createAgentTarget(dashboard.service, own, agent.cardUrl, { name: "another" });
+  const id = await sendItem(dashboard.service, own, targetId, "auth");
+  await untilHandedOver(dashboard.service, own, id, ({ handoff }) => handoff?.state === "AUTH_REQUIRED");
+  const { page, problems } = await dashboard.openAs(own);
+  await page.goto("/?skip=1");
   await page.getByRole("link", { name: "guarded waits for your answer" }).click();
   await page.getByRole("dialog").getByText("who are you?").waitFor();
+  await dashboard.service.call("DELETE", `/api/v1/targets/${targetId}`, { key: own.api_key });
+  const pool = testPool(dashboard.database, 1);
+  await makePollDue(pool, id);
+  await pool.end();
+  await untilHandedOver(dashboard.service, own, id, ({ handoff }) => handoff?.outcome === "UNKNOWN");
+  await page.goto("/?skip=1");
+  await page.getByText("Nothing. Targets answer").waitFor();
   expect(problems).toEqual([]);
 });
 

@@ -22,10 +22,10 @@ const outcomeNames: Record<string, string> = {
   UNKNOWN: "Outcome unknown",
 };
 
-/** States and outcomes that handoffs can be filtered by, with their names. */
+/** States that handoffs can be filtered by, with their names. A task whose outcome is UNKNOWN keeps its last state. */
 export const handoffStates: readonly (readonly [state: string, name: string])[] = [
   ...Object.entries(stateNames),
-  ...Object.entries(outcomeNames),
+  ...Object.entries(outcomeNames).filter(([outcome]) => outcome !== "UNKNOWN"),
 ];
 
 export function isWaitingForInput({ state, outcome }: HandoffSummary): boolean {

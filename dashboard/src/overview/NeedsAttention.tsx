@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { ArrowLeftRight, CircleCheck, CircleSlash, type LucideIcon, Skull, ZapOff } from "lucide-react";
 import type { ListedHealth, Target } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
+import { isWaitingForInput } from "../handoffs/handoffWords.ts";
 import { handoffsQuery } from "../handoffs/handoffsQuery.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { AsOf, SkeletonRows } from "../states/Loaded.tsx";
@@ -90,9 +91,9 @@ function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Un
     ...targets.flatMap((target) => failingMatter(target)),
     ...targets.flatMap((target) => deadMatter(target, healths.get(target.id))),
     // A handoff whose state has changed between the two answers is in both.
-    ...[...new Map(waiting.flatMap(({ data = [] }) => data.map((item) => [item.id, item]))).values()].map(
-      (item) => waitingMatter(item.id, nameOf.get(item.endpoint_id)),
-    ),
+    ...[...new Map(waiting.flatMap(({ data = [] }) => data.map((item) => [item.id, item]))).values()]
+      .filter(({ handoff }) => handoff && isWaitingForInput(handoff))
+      .map((item) => waitingMatter(item.id, nameOf.get(item.endpoint_id))),
   ];
   return { matters, unread: bothUnread(unread, unreadOf(hasAgents ? waiting : [])) };
 }

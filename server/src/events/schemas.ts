@@ -147,7 +147,7 @@ export const EventQuery = Type.Object({
   handoff_state: Type.Optional(
     textOf("handoffState", {
       description:
-        "Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED",
+        "Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED; a task whose outcome is UNKNOWN keeps its last state",
     }),
   ),
   created_after: Type.Optional(described(Moment, "Only events accepted at or after this, in Unix seconds")),

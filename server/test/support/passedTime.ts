@@ -45,6 +45,11 @@ export async function makeTaskOlder(pool: pg.Pool, eventId: string, seconds: num
   ]);
 }
 
+/** Makes the next poll of an agent's task due. */
+export async function makePollDue(pool: pg.Pool, eventId: string): Promise<void> {
+  await pool.query("update handoff_polls set due_at = 0 where event_id = $1", [eventId]);
+}
+
 /** Ends all leases of items, as if they had lapsed, and makes every item due. */
 export async function endLeases(pool: pg.Pool): Promise<void> {
   await pool.query("update deliveries set lease_until = null, lease_token = null, due_at = 0");
