@@ -60,6 +60,12 @@ describe("the OpenAPI document", () => {
     expect(problems).toEqual([]);
   });
 
+  it("has patterns that validators of other languages read, without Unicode properties", () => {
+    const patterns = [...JSON.stringify(openApi).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)];
+    expect(patterns.length).toBeGreaterThan(100);
+    expect(patterns.filter(([, pattern]) => pattern!.includes("\\\\p"))).toEqual([]);
+  });
+
   it("has only schemas that are valid JSON Schema, which the service relies on", () => {
     const ajv = new Ajv({ strict: false });
     const routes = interfaceRoutes({ config: loadConfig({}) } as AppDeps);

@@ -3,8 +3,8 @@ import { type TStringOptions, Type } from "typebox";
 /** Direction marks, embeddings, overrides and isolates, with which a text can look like another text (UAX #9). */
 const bidirectional = "\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069";
 
-/** Pattern of one line of text, for names. */
-const linePattern = `^[^\\p{Cc}\\p{Zl}\\p{Zp}${bidirectional}]*$`;
+/** Pattern of one line of text, for names. Not `\p{Cc}`: Python, and JavaScript without the flag u, do not know it. */
+const linePattern = `^[^\\x00-\\x1F\\x7F-\\x9F\\u2028\\u2029${bidirectional}]*$`;
 /** Pattern of several lines, with line ends and tabs, for descriptions. */
 const linesPattern = `^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F${bidirectional}]*$`;
 
