@@ -229,14 +229,17 @@ it("without the coordinator, items are accepted and delivered and messages claim
   expect((await call("GET", "/api/v1/targets")).status).toBe(503);
   const ready = await node.call("GET", "/readyz");
   expect(ready).toMatchObject({ status: 200, body: { status: "ready" } });
-  expect(ready.body.warnings).toEqual([
+  // The cluster's servers may have fsync off, which is a warning of its own.
+  const isOther = (warning: string): boolean => !warning.includes("fsync off");
+  expect(ready.body.warnings.filter(isOther)).toEqual([
     expect.stringContaining("the coordinator is not available, so that only items"),
   ]);
 
   proxy.accepts = true;
   await until(async () => (await call("GET", "/api/v1/targets")).status === 200);
   for (const item of sent) await settled(item, "DELIVERED");
-  expect((await node.call("GET", "/readyz")).body).toEqual({ status: "ready" });
+  const { status, warnings = [] } = (await node.call("GET", "/readyz")).body;
+  expect({ status, warnings: warnings.filter(isOther) }).toEqual({ status: "ready", warnings: [] });
 });
 
 it("a key that the process has not used before is found without the coordinator", async ({

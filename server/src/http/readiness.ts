@@ -85,28 +85,35 @@ async function lookApart(deps: ReadinessDeps, apart: readonly Apart[]): Promise<
     (refusal) => ({ refusal, warning: undefined }),
     (error: unknown) => ({ refusal: undefined, warning: refusalBy(error) }),
   );
-  const [{ refusal, warning }, ...reasons] = await Promise.all([
+  const [{ refusal, warning }, ...looks] = await Promise.all([
     within(serverWithinMs, control, { refusal: undefined, warning: awayText.slow }),
-    ...apart.map((cell) => within(serverWithinMs, lookAtCell(cell), awayText.slow)),
+    ...apart.map((cell) =>
+      within(serverWithinMs, lookAtCell(cell), { refusal: awayText.slow, warnings: [] }),
+    ),
   ]);
-  const away = apart.flatMap(({ name }, index) =>
-    reasons[index] === undefined ? [] : [`${name} accepts nothing: ${reasons[index]}`],
+  const away = looks.flatMap((look, index) =>
+    look.refusal === undefined ? [] : [`${apart[index]!.name} accepts nothing: ${look.refusal}`],
   );
   if (refusal !== undefined || away.length === apart.length)
     return { refusal: refusal ?? away[0], warnings: [] };
-  const coordinator =
-    warning && `the coordinator is not available, so that only items and consumers are served: ${warning}`;
-  return { refusal: undefined, warnings: coordinator ? [coordinator, ...away] : away };
+  const warnings = [...away, ...looks.flatMap((look) => look.warnings)];
+  if (warning !== undefined)
+    warnings.unshift(
+      `the coordinator is not available, so that only items and consumers are served: ${warning}`,
+    );
+  return { refusal: undefined, warnings };
 }
 
-async function lookAtCell(cell: Apart): Promise<string | undefined> {
+async function lookAtCell(cell: Apart): Promise<Readiness> {
   try {
-    if (!(await commitOnce(cell.pool)).is_written) return awayText["read-only"];
+    const { is_written, has_fsync } = await commitOnce(cell.pool);
+    if (!is_written) return { refusal: awayText["read-only"], warnings: [] };
     // The pool may lead to the coordinator, which executes the first statement itself and sends this one to the cell's server.
     await cell.pool.query("select bucket from deliveries where bucket = -1");
-    return await troubleOf(cell);
+    const warnings = has_fsync ? [] : [`${cell.name}: ${fsyncOffText}`];
+    return { refusal: await troubleOf(cell), warnings };
   } catch (error) {
-    return awayText[awayReason(error) ?? "away"];
+    return { refusal: awayText[awayReason(error) ?? "away"], warnings: [] };
   }
 }
 
