@@ -1,10 +1,13 @@
 import { expect, it } from "vitest";
-import { placedCells } from "../../server/src/postgres/placement/workers.ts";
+import { placedCells, placeOfServer } from "../../server/src/postgres/placement/workers.ts";
 import { citusUrl } from "../../server/test/support/citus.ts";
+import { runDatabaseCommand } from "../../server/test/support/databaseCommand.ts";
 import { createMailboxTarget } from "../../server/test/support/items.ts";
+import { someKey } from "../../server/test/support/program.ts";
 import { until } from "../../server/test/support/until.ts";
 import { plainCaller, signUpInCell } from "./clients/clients.ts";
 import { testWorld } from "./testSession.ts";
+import { urlAt } from "./world/postgres/installation.ts";
 
 /** Starting a world of three servers can take minutes on a busy machine. */
 const limitMs = 600_000;
@@ -32,6 +35,15 @@ it(
     const post = async ({ key, path }: { key: string; path: string }) =>
       call("POST", path, { key, body: { number: 1 } });
     const ready = () => call("GET", "/readyz");
+    const cells = async () => {
+      const { code, out, err } = await runDatabaseCommand(["db", "cells"], {
+        DATABASE_URL: urlAt(citus.primary.port),
+        POSTRIDER_CELLS: String(world.cells),
+        POSTRIDER_ENCRYPTION_KEY: someKey,
+      });
+      expect(code, err).toBe(0);
+      return JSON.parse(out).cells;
+    };
     const restart = async (): Promise<void> => {
       await slot.inTurn(async () => {
         await slot.end("SIGKILL");
@@ -64,6 +76,10 @@ it(
         headers: { "retry-after": expect.stringMatching(/^\d+$/) },
       });
       expect((await call("GET", "/api/v1/targets", { key: kept!.key })).status).toBe(200);
+      const shown = await cells();
+      expect(shown.map(({ server }: { server: string }) => server)).toEqual(placed.map(placeOfServer));
+      expect(shown[away]).toMatchObject({ bytes: null, rows_due: null, rows_per_second: null });
+      expect(shown[1 - away]).toMatchObject({ rows_due: 0 });
 
       await heal();
       await until(

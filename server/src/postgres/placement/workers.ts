@@ -55,10 +55,10 @@ export function isSameServer(one: Server, other: Server): boolean {
   return one.host === other.host && one.port === other.port;
 }
 
-/** The server of a cell that Citus has distributed, and the cell's size there with all indexes, in bytes. */
+/** The server of a cell that Citus has distributed, and the cell's size there with all indexes, in bytes; null while the server is unavailable. */
 export interface PlacedCell extends Server {
   schema: string;
-  bytes: number;
+  bytes: number | null;
 }
 
 /** The cells that Citus has placed on servers, in order. The database has the extension Citus. */

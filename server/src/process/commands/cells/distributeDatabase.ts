@@ -82,7 +82,7 @@ function tellWhatIsDone(found: Distribution, done: readonly string[], { say }: T
 async function tellSizes({ client }: OnCoordinator, { say }: Talk): Promise<void> {
   const cells = await placedCells(client);
   if (cells.length === 0) return;
-  const bytes = cells.reduce((sum, cell) => sum + cell.bytes, 0);
+  const bytes = cells.reduce((sum, cell) => sum + (cell.bytes ?? 0), 0);
   say(`Bringing back ${Math.ceil(bytes / 1_048_576)} MiB; the coordinator needs as much room on its disk`);
 }
 

@@ -1,7 +1,9 @@
 import type pg from "pg";
 import type { Config } from "../../../config/config.ts";
 import type { Cell } from "../../../postgres/cells.ts";
+import { readPlacements } from "../../../postgres/cellServers.ts";
 import { hasDistributedCells } from "../../../postgres/ensureCells.ts";
+import { isDatabaseAway } from "../../../postgres/pool.ts";
 import { placedCells, placeOfServer, readLoad } from "../../../postgres/placement/workers.ts";
 import { tablesOfCells } from "../../../postgres/tablePlaces.ts";
 import { createLog } from "../../../telemetry/log.ts";
@@ -12,11 +14,14 @@ import { openForCommand } from "../../database/openDatabase.ts";
 export async function listCells(config: Config, { say, show }: Talk): Promise<void> {
   const database = await openForCommand(config, createLog("error"), { command: "postrider db cells", say });
   try {
-    const cells: CellLine[] = [];
-    for (const cell of database.cells.all()) cells.push(await describe(cell));
-    show({
-      cells: (await hasDistributedCells(database.pool)) ? await onServers(database.pool, cells) : cells,
-    });
+    const { pool, cells } = database;
+    const isDistributed = await hasDistributedCells(pool);
+    // At the same time, because each waits for a server that does not answer.
+    const [lines, onServers] = await Promise.all([
+      Promise.all(cells.all().map(describe)),
+      isDistributed ? readServers(pool) : undefined,
+    ]);
+    show({ cells: onServers ? lines.map(onServers) : lines });
   } finally {
     await database.close();
   }
@@ -28,35 +33,52 @@ interface CellLine {
   buckets: string;
   schema: string;
   server: string;
-  bytes: number;
+  /** Null, like the next two, if a server is unavailable and it could not be read. */
+  bytes: number | null;
   /** Rows of deliveries that are due and not leased, including those of disabled targets; counted up to 100,000. */
-  rows_due: number;
+  rows_due: number | null;
   /** Rows inserted, updated and deleted per second; only on several servers. */
-  rows_per_second?: number;
+  rows_per_second?: number | null;
 }
 
 /** For how long the load is measured. PostgreSQL's counters of a busy session lag by up to a second. */
 const measuredMs = 3_000;
 
-/** Adds the cells' servers, sizes and loads on the workers: the coordinator has only empty tables in their place. */
-async function onServers(pool: pg.Pool, cells: CellLine[]): Promise<CellLine[]> {
-  const placed = new Map((await placedCells(pool)).map((cell) => [cell.schema, cell]));
-  const load = await readLoad(pool, measuredMs);
-  return cells.map((cell) => {
-    const { bytes, ...server } = placed.get(cell.schema)!;
-    return { ...cell, server: placeOfServer(server), bytes, rows_per_second: load.get(cell.schema) ?? 0 };
+/** Reads the cells' servers, sizes and loads on the workers: the coordinator has only empty tables in their place. */
+async function readServers(pool: pg.Pool): Promise<(cell: CellLine) => CellLine> {
+  const [placements, placed, load] = await Promise.all([
+    readPlacements(pool),
+    unlessAway(placedCells(pool)),
+    unlessAway(readLoad(pool, measuredMs)),
+  ]);
+  return (cell) => ({
+    ...cell,
+    server: placeOfServer(placements.get(cell.schema)!),
+    bytes: placed?.find(({ schema }) => schema === cell.schema)?.bytes ?? null,
+    rows_per_second: cell.rows_due === null ? null : (load?.get(cell.schema) ?? null),
   });
 }
 
-async function describe({ number, firstBucket, lastBucket, pool }: Cell): Promise<CellLine> {
-  const { rows } = await pool.query<Pick<CellLine, "schema" | "server" | "bytes" | "rows_due">>(statement, [
-    tablesOfCells,
-  ]);
-  const buckets = [firstBucket, lastBucket].map((bucket) => bucket.toString(16).padStart(2, "0")).join("–");
-  return { cell: number, buckets, ...rows[0]! };
+/** @returns null when a server is unavailable. */
+async function unlessAway<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isDatabaseAway(error)) return null;
+    throw error;
+  }
 }
 
-const statement = `
+async function describe({ number, firstBucket, lastBucket, pool }: Cell): Promise<CellLine> {
+  const [place, due] = await Promise.all([
+    pool.query<Pick<CellLine, "schema" | "server" | "bytes">>(placeStatement, [tablesOfCells]),
+    unlessAway(pool.query<{ count: number }>(dueStatement)),
+  ]);
+  const buckets = [firstBucket, lastBucket].map((bucket) => bucket.toString(16).padStart(2, "0")).join("–");
+  return { cell: number, buckets, ...place.rows[0]!, rows_due: due && due.rows[0]!.count };
+}
+
+const placeStatement = `
   with table_of_cell as (
     select name::regclass as relation
     from unnest($1::text[]) as t (name)
@@ -75,14 +97,14 @@ const statement = `
       where c.oid = 'events'::regclass
     ) as schema,
     coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'a local socket') as server,
-    (select sum(pg_total_relation_size(relation))::bigint from stored) as bytes,
-    (
-      select count(*)
-      from (
-        select 1
-        from deliveries d
-        where d.lease_until is null
-          and d.due_at <= extract(epoch from clock_timestamp()) * 1000
-        limit 100000
-      ) due
-    ) as rows_due`;
+    (select sum(pg_total_relation_size(relation))::bigint from stored) as bytes`;
+
+const dueStatement = `
+  select count(*)
+  from (
+    select 1
+    from deliveries d
+    where d.lease_until is null
+      and d.due_at <= extract(epoch from clock_timestamp()) * 1000
+    limit 100000
+  ) due`;
