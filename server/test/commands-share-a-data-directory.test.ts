@@ -74,6 +74,7 @@ it("a command waits for another command, whose database ends with it", async () 
   for (const program of [backUp, list])
     expect(await program.ended, program.output()).toEqual({ code: 0, signal: null });
   expect(list.output()).toContain("Acme");
+  expect(backUp.output()).toMatch(/^created_at {2}20\d\d-\d\d-\d\dT/m);
 });
 
 it("a command beside a service whose disk is full says so, and does not wait", async () => {

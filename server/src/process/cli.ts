@@ -200,7 +200,10 @@ try {
 /** A command's result for people: a line for each field, and for a list a table with its fields as columns. */
 function resultText(result: object): string {
   return Object.entries(result)
-    .map(([field, value]) => (Array.isArray(value) ? tableText(value) : `${field}  ${value}\n`))
+    .map(([field, value]) => {
+      if (Array.isArray(value)) return tableText(value);
+      return `${field}  ${field === "created_at" ? new Date(value * 1000).toISOString() : value}\n`;
+    })
     .join("");
 }
 
