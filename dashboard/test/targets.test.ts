@@ -55,9 +55,8 @@ it("shows a failing target and the reason, changes its URL and replays all faile
   await expect.poll(() => page.getByText("replayed, delivered").count()).toBe(3);
   await page.keyboard.press("j");
   await page.keyboard.press("x");
-  await page.getByText("1 already replayed").waitFor();
+  await page.getByRole("button", { name: "Replay all 1…" }).waitFor();
   expect(await page.getByRole("button", { name: "Replay 1", exact: true }).count()).toBe(0);
-  await page.getByRole("button", { name: "Replay all 1" }).waitFor();
   await page.keyboard.press("r");
   const question = page.getByRole("dialog", { name: "Replay this item?" });
   await question.getByText("It was replayed already, and that replay is DELIVERED.").waitFor();
@@ -84,6 +83,10 @@ it("replays all items that match a filter, shown or not, and cancels a running r
   await expect.poll(() => page.locator("main a[href*='/items/']").count()).toBeGreaterThan(10);
   await page.keyboard.press("j");
   await page.keyboard.press("x");
+  // A delivered item is sent again only after a confirmation.
+  await page.getByRole("button", { name: "Replay all 1…" }).click();
+  await page.getByRole("dialog", { name: "Replay all 1?" }).getByText("replayed already: 1.").waitFor();
+  await page.keyboard.press("Escape");
   await page.getByRole("button", { name: /^Select all \d+ shown/ }).click();
   await page.getByRole("button", { name: "Replay all that match…" }).click();
   await page.getByText("40 items match.").waitFor();

@@ -1,13 +1,14 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { sentenceOf } from "../api/problem.ts";
 import { Button } from "../controls/Button.tsx";
+import { ConfirmButton } from "../controls/FormDialog.tsx";
 import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ReplayAllMatching } from "../replays/ReplayAllMatching.tsx";
 import type { ItemFilter } from "./filter.ts";
 import type { ItemRow } from "./listItems.ts";
-import { wentThrough } from "./statuses.ts";
 import { noteReplays, replayItems } from "./replayItems.ts";
+import { doubt } from "./useReplay.tsx";
 import type { useSelection } from "./useSelection.ts";
 
 interface SelectionBarProps {
@@ -19,14 +20,16 @@ interface SelectionBarProps {
 
 /**
  * Actions on the selected rows. After all rows of a page are selected, a second step offers all items that match the filter.
- * Failed items whose replay is in progress or delivered are replayed only when the user asks for all.
+ * Items that were delivered or replayed already are replayed only after a confirmation.
  */
 export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   const replay = useReplaySelected(selection.select);
   const count = selection.selected.size;
   if (count === 0) return null;
   const hasAll = count === rows.length;
-  const open = rows.filter((row) => selection.selected.has(row.id) && !isMadeGood(row)).map(({ id }) => id);
+  const open = rows
+    .filter((row) => selection.selected.has(row.id) && doubt(row) === undefined)
+    .map(({ id }) => id);
   return (
     <div className="sticky top-13 z-20 flex flex-wrap items-center gap-2 border-b bg-surface px-3 py-2">
       <span className="figures font-medium">{count} selected</span>
@@ -44,21 +47,19 @@ export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
           </Button>
         )}
         {open.length < count && (
-          <>
-            <span className="text-muted">{count - open.length} already replayed</span>
-            <Button busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
-              Replay all {count}
-            </Button>
-          </>
+          <ConfirmButton
+            text={`Replay all ${count}…`}
+            look="plain"
+            title={`Replay all ${count}?`}
+            action="Replay"
+            doing={{ ...replay, mutate: (_input, then) => replay.mutate([...selection.selected], then) }}
+          >
+            <p>Delivered or replayed already: {count - open.length}. The receiver gets each of them again.</p>
+          </ConfirmButton>
         )}
       </For>
     </div>
   );
-}
-
-/** Whether the item failed or is dead, and its latest replay is in progress or succeeded. */
-function isMadeGood({ status, replayed_by: latest }: ItemRow): boolean {
-  return (status === "FAILED" || status === "DEAD") && wentThrough(latest);
 }
 
 /** `onDone` gets the items that were refused, so that they stay selected for another try. */

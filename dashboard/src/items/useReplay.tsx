@@ -94,7 +94,7 @@ export function useReplay(): Replay {
 }
 
 /** Why a replay needs confirmation: the receiver may have the item already. Undefined if it cannot. */
-function doubt({ status, replayed_by: latest }: Omit<Item, "id">): string | undefined {
+export function doubt({ status, replayed_by: latest }: Omit<Item, "id">): string | undefined {
   if (status === "DELIVERED")
     return "It was delivered already. The receiver gets it again, with the same webhook-id.";
   if (status === "ACKNOWLEDGED")
