@@ -156,14 +156,14 @@ describe("a backup of a service under load", () => {
            and c.relreplident <> 'f'`,
       );
       expect(unnamed.rows).toEqual([]);
-      const beside = newProcessRecord("1.2.3");
-      await noteAlive(pool, beside);
+      const beside = [newProcessRecord("1.2.3"), newProcessRecord("1.2.3")] as const;
+      for (const one of beside) await noteAlive(pool, one);
       const running = await run(["reset", "--yes"], env);
       expect([running.code, running.err]).toEqual([
         5,
-        expect.stringMatching(/a service runs on the database/),
+        expect.stringContaining(`a service runs on the database (on ${beside[0].host}): stop it first`),
       ]);
-      await noteEnd(pool, beside);
+      for (const one of beside) await noteEnd(pool, one);
       expect(await run(["reset", "--yes"], env)).toMatchObject({ code: 0 });
       expect((await pool.query("select to_regclass('events') as left")).rows).toEqual([{ left: null }]);
       await pool.end();

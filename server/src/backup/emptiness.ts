@@ -42,7 +42,7 @@ export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
   const hosts = await runningHosts(client);
   if (hosts.length === 0) return;
   throw new CommandError(
-    `a service runs on the database (on ${hosts.join(", ")}): stop it first; one that died counts as running for a minute`,
+    `a service runs on the database (on ${[...new Set(hosts)].join(", ")}): stop it first; one that died counts as running for a minute`,
     "conflict",
   );
 }

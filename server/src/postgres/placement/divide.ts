@@ -187,7 +187,7 @@ async function showCells(client: pg.ClientBase, home: string, count: number): Pr
   const hosts = await runningHosts(client);
   if (hosts.length === 0) return;
   throw new SchemaError(
-    `a process of the service started in the meantime (on ${hosts.join(", ")}): stop it, and try again`,
+    `a process of the service started in the meantime (on ${[...new Set(hosts)].join(", ")}): stop it, and try again`,
   );
 }
 
