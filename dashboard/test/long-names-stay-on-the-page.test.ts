@@ -230,6 +230,7 @@ it("on a phone, large figures are neither broken nor cover each other", async ()
   const accepted = page.locator("p.figures").first();
   await expect.poll(() => accepted.textContent()).toBe("13,000,000,000");
   expect((await accepted.boundingBox())!.height).toBeLessThan(30);
+  await page.getByText("replays included").waitFor();
   await page.locator("canvas").waitFor();
   await expect
     .poll(() => page.evaluate("document.querySelector('canvas').width > 0 && window.cutLabel"))

@@ -79,7 +79,11 @@ function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats 
   const oldest = Math.max(0, ...[...healths.values()].map((health) => health.oldest_due_seconds ?? 0));
   return (
     <div className="grid grid-cols-2 gap-4 max-xl:[&>:last-child]:col-span-2 md:grid-cols-3 xl:grid-cols-5">
-      <Figure name="Accepted" value={totals === undefined ? "–" : totals.accepted.toLocaleString("en")} />
+      <Figure
+        name="Accepted"
+        value={totals === undefined ? "–" : totals.accepted.toLocaleString("en")}
+        detail="replays included"
+      />
       <Figure
         name="Delivered"
         value={totals === undefined || ended === 0 ? "–" : percent(totals.delivered / ended)}
