@@ -673,8 +673,7 @@ export interface NewReplay {
 }
 
 export interface NewTarget {
-  /** webhook, mailbox or a2a */
-  kind: string;
+  kind: "webhook" | "mailbox" | "a2a";
   name: string;
   url?: string;
   agent_card_url?: string;
@@ -707,8 +706,7 @@ export interface NewTarget {
   /** With a bearer token or an API key: confirms the origin that it may be sent to, if the agent's interface has another origin than its card */
   confirm_origin?: string;
   auth?: {
-    /** bearer, api_key or none */
-    type: string;
+    type: "bearer" | "api_key" | "none";
     /** With bearer */
     token?: string;
     /** With api_key: such as X-API-Key */
@@ -914,8 +912,8 @@ export interface Reconciliation {
 
 export interface Replay {
   id: string;
-  /** QUEUED; UNREAD in a mailbox */
-  status: string;
+  /** UNREAD for mailboxes */
+  status: "QUEUED" | "UNREAD";
   source_event_id: string;
 }
 
@@ -1071,8 +1069,8 @@ export interface Target {
   }>;
   agent_card_url?: string;
   auth?: {
-    /** bearer, api_key or none; token and value are never shown */
-    type: string;
+    /** token and value are never shown */
+    type: "bearer" | "api_key" | "none";
     /** With api_key: the header that carries the value */
     header?: string;
   };
@@ -1132,8 +1130,7 @@ export interface TargetChanges {
   /** With a bearer token or an API key: confirms the origin that it may be sent to, if the agent's interface has another origin than its card */
   confirm_origin?: string;
   auth?: {
-    /** bearer, api_key or none */
-    type: string;
+    type: "bearer" | "api_key" | "none";
     /** With bearer */
     token?: string;
     /** With api_key: such as X-API-Key */

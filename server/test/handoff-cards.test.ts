@@ -149,7 +149,7 @@ describe("a card is refused with the error and its place", () => {
   });
 
   it.for([
-    [{ auth: { type: "basic" } }, "auth.type must be bearer, api_key or none"],
+    [{ auth: { type: "basic" } }, "auth.type must be one of bearer, api_key, none"],
     [{ auth: { type: "bearer" } }, "auth.token is required"],
     [{ auth: { type: "none", token: "t" } }, "auth.token does not apply when auth.type is none"],
     [

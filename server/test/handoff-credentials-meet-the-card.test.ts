@@ -83,7 +83,7 @@ describe("a card that requires a credential", () => {
     [{ type: "api_key", header: "A2A-Version", value: "v" }, "auth.header is reserved"],
     [{ type: "api_key", header: "a b", value: "v" }, "auth.header is not a valid header name"],
     [{ type: "api_key", header: "X-Key", value: "a\nb" }, "auth.value must be printable"],
-    [{ type: "basic" }, "auth.type must be bearer, api_key or none"],
+    [{ type: "basic" }, "auth.type must be one of bearer, api_key, none"],
   ] as const)("cannot have the credential %j", async ([wrong, message], { create }) => {
     const { status, body } = await create({ auth: wrong });
     expect([status, body.error]).toEqual([400, expect.stringContaining(message)]);

@@ -150,7 +150,7 @@ const long = "x".repeat(257);
 describe("creation refuses with 400", () => {
   it.for([
     ["no kind", { name: "x" }, "kind is required"],
-    ["an unknown kind", { kind: "queue", name: "x" }, "kind must be webhook, mailbox"],
+    ["an unknown kind", { kind: "queue", name: "x" }, "kind must be one of webhook, mailbox, a2a"],
     ["a kind of another type", { kind: 7, name: "x" }, "kind must be a string"],
     ["no name", { kind: "mailbox" }, "name is required"],
     ["an empty name", { kind: "mailbox", name: "" }, "name must not be empty"],

@@ -138,7 +138,7 @@ async function get({ out, connect }: Session, { words }: Input): Promise<void> {
 async function create(session: Session, input: Input): Promise<void> {
   const name = input.text("name");
   if (name === undefined) throw new UsageError("--name is missing");
-  const [kind] = input.words as [string];
+  const [kind] = input.words as [NewTarget["kind"]];
   const settings = await readSettings(session, input);
   const made: NewTarget = { ...settings, ...readCreation(session, input, kind), kind, name };
   const { client } = await session.connect();

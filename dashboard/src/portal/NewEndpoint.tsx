@@ -20,7 +20,7 @@ export function NewEndpoint({
     mutationFn: () => {
       const { url, name, types } = typed;
       const body = {
-        kind: "webhook",
+        kind: "webhook" as const,
         url: url.trim(),
         name: name.trim() || (URL.parse(url)?.hostname ?? "webhook"),
         event_types: eventTypesOf(types),

@@ -165,7 +165,7 @@ export const EventQuery = Type.Object({
 export const Replay = Type.Object(
   {
     id: Id,
-    status: Type.String({ description: "QUEUED; UNREAD in a mailbox" }),
+    status: oneOf(["QUEUED", "UNREAD"], "UNREAD for mailboxes"),
     source_event_id: Id,
   },
   { title: "Replay" },

@@ -11,7 +11,7 @@ import {
   sendAnswer,
   type WholeRequest,
 } from "../http/contract/route.ts";
-import { Id } from "../http/contract/schemas.ts";
+import { Id, oneOf } from "../http/contract/schemas.ts";
 import type { Acceptance, NewItem } from "../items/item.ts";
 import type { Traces } from "../telemetry/traces.ts";
 import type { Intake } from "./intake.ts";
@@ -56,11 +56,7 @@ export const ItemHeaders = Type.Object({
 const Accepted = Type.Object(
   {
     id: Id,
-    status: Type.Unsafe<"QUEUED" | "UNREAD">({
-      type: "string",
-      enum: ["QUEUED", "UNREAD"],
-      description: "UNREAD for mailboxes",
-    }),
+    status: oneOf(["QUEUED", "UNREAD"], "UNREAD for mailboxes"),
   },
   { title: "AcceptedItem" },
 );

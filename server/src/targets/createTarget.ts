@@ -1,7 +1,7 @@
 import type { Origin } from "../audit/origin.ts";
 import { readFilter } from "../filters/filter.ts";
 import { newTargetId } from "../postgres/ids.ts";
-import { type AnyKind, findKind, fieldsOf, type KindDeps, kindNames } from "./kinds.ts";
+import { type AnyKind, fieldsOf, type KindDeps, kindNamed } from "./kinds.ts";
 import type { TargetDeps } from "./record/kind.ts";
 import { rateColumns } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
@@ -18,8 +18,7 @@ export async function createTarget(
   origin: Origin,
   input: NewTarget,
 ): Promise<CreatedTarget | Refused> {
-  const kind = findKind(input.kind);
-  if (kind === undefined) return invalid(`kind must be ${kindNames()}`);
+  const kind = kindNamed(input.kind);
   const fault = foreignFault(kind, input) ?? metadataFault(input.metadata);
   if (fault !== undefined) return invalid(fault);
   const checked = checkedColumns(input, null);

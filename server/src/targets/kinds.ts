@@ -24,11 +24,6 @@ export function kindNamed(name: TargetKind): AnyKind {
   return kinds[name];
 }
 
-/** The kind with a name from a request; undefined when there is no such kind. */
-export function findKind(name: string): AnyKind | undefined {
-  return Object.hasOwn(kinds, name) ? kindNamed(name as TargetKind) : undefined;
-}
-
 /** The fields of all kinds together. If several kinds have a field, the last kind's schema counts. */
 export function fieldsOf<P extends Part>(part: P): Fields<P> {
   return Object.assign({}, ...targetKinds.map((name) => kinds[name].fields[part])) as Fields<P>;

@@ -1,7 +1,8 @@
 import type { Caller } from "../http/contract/credentials.ts";
 import { customerOf, type Scope } from "../http/contract/scope.ts";
+import type { TargetKind } from "../postgres/kinds.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { findKind, kindNames } from "./kinds.ts";
+import { kindNamed, kindNames } from "./kinds.ts";
 import { noSuchCustomer } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";
 import type { StoredTarget, TargetFilter } from "./record/store.ts";
@@ -33,7 +34,7 @@ export async function newWithinReach(
 export async function refuseBeyondReach(
   queries: Queries,
   caller: Caller,
-  { kind }: { kind: string },
+  { kind }: { kind: TargetKind },
   changes: TargetChanges = {},
 ): Promise<Refused | undefined> {
   const own = customerOf(caller.scope);
@@ -80,8 +81,8 @@ const organizationFields = ["uid", "metadata", "max_payload_bytes"] as const;
  * Refuses, in a customer's portal, the organization's fields and kinds that the portal does not offer: reading a mailbox needs
  * an API key, which customers do not have, and an agent is called with the organization's authority.
  */
-function refuseToPortal(name: string, input: TargetChanges): Refused | undefined {
-  if (findKind(name)?.isInPortal !== true) {
+function refuseToPortal(name: TargetKind, input: TargetChanges): Refused | undefined {
+  if (!kindNamed(name).isInPortal) {
     const taken = kindNames((kind) => kind.isInPortal, "and");
     return outOfScope(`in the portal only ${taken}s can be created, changed and deleted`);
   }

@@ -9,7 +9,7 @@ import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import examples from "./examples.json" with { type: "json" };
 import { findTarget, findTargetThat, listInTurns, longLists } from "./findTarget.ts";
-import { type AnyKind, findKind, type KindDeps, kindNamed, kindNames } from "./kinds.ts";
+import { type AnyKind, type KindDeps, kindNamed, kindNames } from "./kinds.ts";
 import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
 import { type StoredTarget, tooManyTargets } from "./record/store.ts";
 import { orThrow, throwRefused, throwUnrefreshed } from "./refusals.ts";
@@ -55,8 +55,8 @@ function createRoute(deps: KindDeps): RouteRecord {
     async handle(call) {
       const { caller } = call;
       const { input } = orThrow(await newWithinReach(deps.queries, caller, call.body));
-      const kind = findKind(input.kind);
-      throwRefused(await kind?.checkCatalogue?.(deps.queries, caller.orgId, input.event_types));
+      const kind = kindNamed(input.kind);
+      throwRefused(await kind.checkCatalogue?.(deps.queries, caller.orgId, input.event_types));
       const { target, secret } = orThrow(await createTarget(deps, originOf(call), input));
       deps.changes.publishTarget(caller.orgId, target.id);
       return targetAnswer(deps, asSeenBy(caller.scope, target), { secret });

@@ -3,7 +3,7 @@ import { FilterField } from "../filters/schemas.ts";
 import { described, Id, nullable, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { textOf } from "../http/contract/textForms.ts";
 import { targetKinds } from "../postgres/kinds.ts";
-import { fieldsOf, kindNames } from "./kinds.ts";
+import { fieldsOf } from "./kinds.ts";
 import { allOptional, commonFields, createdEnabled, HeldItems, Name, nameFields } from "./record/fields.ts";
 import { MetadataField, Uid } from "./record/names.ts";
 
@@ -65,7 +65,7 @@ export function targetInputs(maxBodyBytes: number) {
       inOrder(
         "kind name url agent_card_url headers secret description enabled event_types max_payload_bytes",
         {
-          kind: Type.String({ description: kindNames() }),
+          kind: Kind,
           name: Name,
           ...allOptional({ ...fieldsOf("created"), ...common, enabled: createdEnabled }),
         },

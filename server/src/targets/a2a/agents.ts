@@ -1,6 +1,6 @@
 import { type Read, unreadable } from "../../http/contract/errors.ts";
 import { type Static, type TObject, Type } from "typebox";
-import { NullableString, nullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
+import { NullableString, nullableString, NullableTimestamp, oneOf } from "../../http/contract/schemas.ts";
 import { textOf } from "../../http/contract/textForms.ts";
 import type { Queries } from "../../postgres/tables.ts";
 import type { RefreshedBy, RefreshOutcome } from "../record/kind.ts";
@@ -8,11 +8,13 @@ import type { Refused } from "../record/refusal.ts";
 import type { CreationSteps, Decision, StoredTarget, TargetKey } from "../record/store.ts";
 import { nameFault, valueFault } from "../record/headerRules.ts";
 
+const credentialTypes = ["bearer", "api_key", "none"] as const;
+
 /** The fields of the agent in the answer for an a2a target, in addition to the target's own fields. */
 export const agentAnswer = {
   agent_card_url: Type.String(),
   auth: Type.Object({
-    type: Type.String({ description: "bearer, api_key or none; token and value are never shown" }),
+    type: oneOf(credentialTypes, "token and value are never shown"),
     header: Type.Optional(Type.String({ description: "With api_key: the header that carries the value" })),
   }),
   agent_name: Type.String({ description: "From the agent's card" }),
@@ -81,7 +83,7 @@ export type AgentAuth =
 
 /** The credential for an agent, in a request. */
 export const Auth = Type.Object({
-  type: Type.String({ description: "bearer, api_key or none" }),
+  type: oneOf(credentialTypes),
   token: Type.Optional(
     textOf("printableWord", { minLength: 1, maxLength: 4096, description: "With bearer" }),
   ),
@@ -110,8 +112,6 @@ export function readAuth(
       return { ok: true, value: { type: "bearer", token: auth.token } };
     case "api_key":
       return readApiKey(auth);
-    default:
-      return unreadable("auth.type must be bearer, api_key or none");
   }
 }
 
