@@ -13,8 +13,10 @@ export function Breadcrumb() {
   const [first = "", id] = path.split("/").filter((part) => part !== "");
   const isTarget = (first === "targets" || first === "mailboxes") && id !== undefined && id !== "new";
   const target = useQuery({ ...targetQuery(id ?? ""), enabled: isTarget });
-  const name = pages.find((one) => one.path === `/${first}`)?.name ?? otherNames[first] ?? "";
-  const opened = id === undefined ? undefined : (target.data?.name ?? nameOf(first, id));
+  const known = pages.find((one) => one.path === `/${first}`)?.name ?? otherNames[first];
+  const name = known ?? "Not found";
+  const opened =
+    id === undefined || known === undefined ? undefined : (target.data?.name ?? nameOf(first, id));
   useEffect(() => {
     // The title distinguishes browser tabs and history entries.
     document.title = [opened, name, "Postrider"].filter(Boolean).join(" – ");
