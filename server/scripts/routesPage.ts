@@ -13,7 +13,8 @@ const preamble = `<!-- Generated from the routes' records by \`npm run generated
 
 # Routes
 
-Every route of the interface, and who may call it. \`openapi.json\` and \`/docs\` describe their inputs and answers.
+Every route of the interface, and who may call it. \`/docs\` and \`/openapi.json\` of a running service
+describe their inputs and answers.
 
 - **Credential**: an API key in \`Authorization: Bearer\`, a user's session in \`X-Session-Token\`, or a customer's session in its
   [portal](customers.md#the-portal), in the same header.

@@ -17,8 +17,8 @@ export interface StreamRouteDeps {
 
 const types: readonly ChangeType[] = ["item", "attempt", "target", "mailbox", "handoff"];
 
-const description = `Sends the changes of the organization as server-sent events, within a second. Read the stream with fetch: \
-EventSource cannot send credentials.
+const description = `Sends the changes of the organization as server-sent events, within a second. In a browser, read the \
+stream with fetch: EventSource cannot send credentials. An idle stream sends a comment every 15 s.
 
 - \`item\` {id, target_id, event_type, status, created_at}: an item was accepted or, with the status CANCELED, was canceled while it waited.
 - \`attempt\` {event_id, target_id, number, status_code, duration_ms, error, outcome, next_attempt_at}: an attempt \
