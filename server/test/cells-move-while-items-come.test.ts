@@ -98,6 +98,11 @@ describe.skipIf(citusUrl === undefined)("cells on servers", () => {
           });
         expect(await command(`move-cell 1 ${second}`)).toMatchObject({ code: 0 });
         expect(await serversOfCells(pool)).toEqual([first, second]);
+        // The service calls the worker until it has noticed the move.
+        expect(await command(`worker drain ${second} --remove`)).toMatchObject({
+          code: 0,
+          out: expect.stringContaining('"moved":1'),
+        });
       } finally {
         over.abort();
       }

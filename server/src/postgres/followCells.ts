@@ -15,7 +15,7 @@ export interface FollowDeps {
  * Interval between two reads of the placements. Until the next read, a moved cell is still queried at its former server,
  * which forwards.
  */
-const everyMs = 1_000;
+export const followEveryMs = 1_000;
 
 /**
  * Keeps the cells' routes at the servers on which Citus has placed the cells: reads the placements once a second, beginning
@@ -51,7 +51,7 @@ export function followCells({ pool, cells, log }: FollowDeps) {
       }),
     );
     looking = undefined;
-    if (!isEnded) timer = setTimeout(() => void lookOnce(), everyMs).unref();
+    if (!isEnded) timer = setTimeout(() => void lookOnce(), followEveryMs).unref();
   }
 
   /** Reads the placements from Citus now. Concurrent calls share one read. Never rejects. */

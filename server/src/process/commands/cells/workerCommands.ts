@@ -1,8 +1,10 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { openSession } from "../../../backup/takeSnapshot.ts";
 import type { Config } from "../../../config/config.ts";
 import { readDistribution } from "../../../postgres/distribution.ts";
 import { presentCells } from "../../../postgres/ensureCells.ts";
+import { followEveryMs } from "../../../postgres/followCells.ts";
 import { functionSchemaPattern } from "../../../postgres/functionSchema.ts";
 import {
   emptiestWorker,
@@ -89,6 +91,8 @@ export async function drainWorker(
       await moveAndTell(coordinator, { schema, from: server, to: await emptiestWorker(client, others) });
     if (isToBeRemoved) {
       steps.doing(`removing ${place} from Citus`);
+      // A removed worker forwards no calls, so services must have read the cells' new servers before.
+      if (own.length > 0) await delay(2 * followEveryMs);
       await client.query("select citus_remove_node($1, $2)", [server.host, server.port]);
       steps.done(`Citus has forgotten ${place}: it can be switched off`);
     } else {
