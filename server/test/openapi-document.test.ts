@@ -120,6 +120,18 @@ describe("the reference for people", () => {
     expect(text).toContain('curl -X POST "$POSTRIDER_URL/t/$TARGET_ID"');
     expect(text).toContain("await postrider.sendItem(targetId, {");
     expect(text).toContain('os.environ["POSTRIDER_URL"] + f"/t/{target_id}"');
+    const bare = operations
+      .filter(({ operation: { requestBody } }) => requestBody?.required === true)
+      .filter(({ operation }) => operation.requestBody!.content["application/json"].examples === undefined);
+    // Only the payment processor and MCP clients call these.
+    expect(bare.map(({ operation }) => operation.operationId).sort()).toEqual([
+      "callTools",
+      "receiveBillingEvent",
+    ]);
+    const events = (await node.service.app.inject({ url: "/docs/events" })).body;
+    expect(events).toContain("for line in response.iter_lines():");
+    const statistics = (await node.service.app.inject({ url: "/docs/statistics" })).body;
+    expect(statistics).toContain("postrider.listTargetHealth({ ids })");
   });
 
   it("answers 404 for an unknown page", async ({ node }) => {

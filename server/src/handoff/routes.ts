@@ -31,6 +31,7 @@ const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/messag
   }),
   response: { 200: Type.Object({ handoff: Handoff }) },
   errors,
+  examples: { request: { "The answer to the agent's question": { text: "The blue one." } } },
   rawBody: "json",
   async handle({ caller, params, request, reply }, deps) {
     const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);

@@ -40,6 +40,7 @@ const claimRoute = route("claimMessages", "POST /api/v1/mailboxes/:mailbox_id/cl
   }),
   body: ClaimBody,
   response: { 200: Claim },
+  examples: { request: { "A long poll": { max: 10, wait_seconds: 20 } } },
   async handle({ request, reply, params: { mailbox_id: id }, body }, deps) {
     const signal = body?.wait_seconds ? disconnectSignal(reply) : neverAborted;
     const mailboxId = isId(id) ? id : unknownId;
@@ -112,6 +113,15 @@ const ofClaims = {
   access: keysCheckedInSql(consumerChanges("target")),
   audit: claimAudit,
   response: { 200: Results },
+  examples: {
+    request: {
+      "A message of a claim": {
+        messages: [
+          { id: "019a4b6c7d8e7f0011223344556677ae", claim_token: "c407e34446473ae9502124b2ace0db5d" },
+        ],
+      },
+    },
+  },
 };
 const perMessage =
   "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and does not affect the other messages.";

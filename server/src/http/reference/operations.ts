@@ -24,6 +24,8 @@ export interface Operation {
   /** The first example of the request's body. */
   body: unknown;
   responses: readonly Response[];
+  /** The media type of a successful answer. */
+  mediaType: string;
 }
 
 export interface Response {
@@ -61,6 +63,7 @@ function operationOf(
   const takesKey = raw.security.some((one) => "apiKey" in one);
   const session = raw.security.find((one) => "session" in one);
   const content = contentOf(raw.requestBody?.content);
+  const [, success] = Object.entries(raw.responses).find(([status]) => status.startsWith("2"))!;
   return {
     operationId: raw.operationId,
     method: method.toUpperCase(),
@@ -76,6 +79,7 @@ function operationOf(
     parameters: raw.parameters ?? [],
     bodySchema: content?.schema,
     body: exampleOf(content),
+    mediaType: Object.keys((success as Answer).content ?? {})[0] ?? "application/json",
     responses: Object.entries(raw.responses).map(([status, response]) => {
       const { $ref: reference } = response;
       const whole = typeof reference === "string" ? resolve(document, reference) : response;
