@@ -130,8 +130,8 @@ describe("the reference for people", () => {
     ]);
     const events = (await node.service.app.inject({ url: "/docs/events" })).body;
     expect(events).toContain("for line in response.iter_lines():");
-    const statistics = (await node.service.app.inject({ url: "/docs/statistics" })).body;
-    expect(statistics).toContain("postrider.listTargetHealth({ ids })");
+    const targets = (await node.service.app.inject({ url: "/docs/targets" })).body;
+    expect(targets).toContain("postrider.listTargetHealth({ ids })");
   });
 
   it("answers 404 for an unknown page", async ({ node }) => {
