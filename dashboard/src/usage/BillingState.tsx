@@ -19,7 +19,7 @@ const states: Record<Status, { look: string; icon: LucideIcon; text: string }> =
   suspended: {
     look: "bg-failed-bg text-failed",
     icon: CircleAlert,
-    text: "Suspended: sending items and creating keys are refused until the invoice is paid. Reading works.",
+    text: "Suspended: sending items and creating keys are refused. Pay the open invoice, or set up payment anew if there is none. Reading works.",
   },
   exempt: {
     look: "bg-delivered-bg text-delivered",

@@ -53,6 +53,7 @@ describe("summarizeSubscriptions", () => {
   const subscription = (status: string, id = status): Stripe.Subscription =>
     ({ id, status, created: 1, start_date: 1 }) as Stripe.Subscription;
   const failed = {
+    id: "in_1",
     status: "open",
     attempted: true,
     amount_remaining: 10,
@@ -83,6 +84,12 @@ describe("summarizeSubscriptions", () => {
         });
       }),
     );
+  });
+
+  it("is paying while a bank debit of the latest invoice is in progress", () => {
+    const active = { ...subscription("active"), latest_invoice: "in_2" };
+    expect(summarizeSubscriptions([active], [{ ...failed, id: "in_2" }]).subscriptionState).toBe("paying");
+    expect(summarizeSubscriptions([active], [failed]).subscriptionState).toBe("failing");
   });
 
   it("is failing while an invoice is open whose collection was attempted", () => {

@@ -32,11 +32,13 @@ export function summarizeSubscriptions(
   if (best === undefined) return { subscriptionState: null, subscriptionId: null, subscribedAt: null };
   const found = { subscriptionId: best.id, subscribedAt: best.start_date };
   if (best.status === "canceled" || best.status === "paused") return { subscriptionState: "ended", ...found };
-  const isFailing = best.status === "past_due" || best.status === "unpaid" || openInvoices.some(hasFailed);
+  // The subscription's status covers its latest invoice, which stays open for days while a bank debit is in progress.
+  const earlier = openInvoices.filter(({ id }) => id !== best.latest_invoice);
+  const isFailing = best.status === "past_due" || best.status === "unpaid" || earlier.some(hasFailed);
   return { subscriptionState: isFailing ? "failing" : "paying", ...found };
 }
 
-/** Whether this is an invoice of a subscription whose collection failed. */
+/** Whether this is an invoice of a subscription whose collection failed, or is in progress. */
 function hasFailed(invoice: Stripe.Invoice): boolean {
   return (
     invoice.status === "open" &&
