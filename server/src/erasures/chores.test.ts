@@ -3,6 +3,7 @@ import { nodeTest, testPool } from "../../test/support/fixtures.ts";
 import { holdRows } from "../../test/support/heldLocks.ts";
 import { createMailboxTarget } from "../../test/support/items.ts";
 import { signUp } from "../../test/support/testNode.ts";
+import { bucketOf, newId } from "../postgres/ids.ts";
 import { carryingOnErasures } from "./chores.ts";
 
 /** A node that only handles requests, so that this test carries out the erasures. */
@@ -42,4 +43,31 @@ it("an erasure that always fails does not delay the others", async ({
   expect(await carryOn().catch(String)).toContain("lock timeout");
   for (const { read } of others) expect(await read()).toMatchObject({ erased: 1 });
   expect(await held.read()).toMatchObject({ status: "RUNNING" });
+});
+
+it("an erasure of more than 10,000 events begins without counting them all", async ({ node, pool }) => {
+  const account = await signUp(node);
+  const target = await createMailboxTarget(node, account);
+  const newestMs = Date.now();
+  await pool.query(
+    `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, correlation_id, payload)
+     select $1, 2, 8, true, $2, i.id, $3, 'many', '{}' from unnest($4::uuid[]) as i (id)`,
+    [
+      bucketOf(target),
+      target,
+      account.user.org_id,
+      Array.from({ length: 50_000 }, (_, n) => newId(bucketOf(target), newestMs - n)),
+    ],
+  );
+  const key = account.api_key;
+  const body = { correlation_id: "many" };
+  const { body: erasure } = await node.call("POST", "/api/v1/erasures", { key, body });
+  const carryOn = carryingOnErasures({
+    pool,
+    mailboxRetentionMs: 86_400_000,
+    onMailboxItems: () => undefined,
+  });
+  expect(await carryOn()).toBeGreaterThan(0);
+  const read = await node.call("GET", `/api/v1/erasures/${erasure.id}`, { key });
+  expect(read.body).toMatchObject({ status: "RUNNING", total: null });
 });

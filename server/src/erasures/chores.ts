@@ -101,7 +101,7 @@ function endOf(erasure: StoredErasure): string {
  */
 async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Promise<number | "busy"> {
   const { pool } = deps;
-  if (erasure.total === null) await countEvents(pool, erasure);
+  if (erasure.total === null && erasure.walked_to === null) await countEvents(pool, erasure);
   const { rows } = await pool.query<{ id: string }>({
     name: "page_of_erasure",
     text: `select e.id
@@ -146,21 +146,28 @@ async function emptyPublications(pool: pg.Pool, erasure: StoredErasure): Promise
   });
 }
 
+/** Up to this number, the events are counted first. The first walk counts more: one statement could exceed its time limit. */
+const maxCounted = 10_000;
+
 async function countEvents(pool: pg.Pool, erasure: StoredErasure): Promise<void> {
   await pool.query({
     name: "count_for_erasure",
     text: `update erasures x
            set total = (
-             select count(*)
-             from events e
-             where e.org_id = $2
-               and e.correlation_id = $3
-               and e.id < $4
-               and e.erasure_id is null
+             select case when count(*) <= $5 then count(*) end
+             from (
+               select
+               from events e
+               where e.org_id = $2
+                 and e.correlation_id = $3
+                 and e.id < $4
+                 and e.erasure_id is null
+               limit $5 + 1
+             ) c
            )
            where x.id = $1
              and x.total is null`,
-    values: [erasure.id, erasure.org_id, erasure.correlation_id, endOf(erasure)],
+    values: [erasure.id, erasure.org_id, erasure.correlation_id, endOf(erasure), maxCounted],
   });
 }
 
