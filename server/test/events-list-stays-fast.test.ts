@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { sql } from "kysely";
-import { newRootId } from "../src/postgres/ids.ts";
+import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
 import { dayMs } from "../src/postgres/partitions.ts";
 import { createQueries } from "../src/postgres/tables.ts";
 import type { EventFilter } from "../src/events/eventFilter.ts";
@@ -182,4 +182,44 @@ it("statuses with events fill their page, from both ends", async ({ queries, man
     }
   }
   expect(empty).toEqual([]);
+});
+
+it("unread messages are found without reading messages that have ended", async ({ pool, explain }) => {
+  const nowMs = Date.now();
+  const orgId = newId(0, nowMs);
+  const [full, drained] = [newId(3, nowMs), newId(4, nowMs)];
+  await pool.query(
+    `insert into organizations (id, name, slug, billing_status, created_at) values ($1, 'unread', 'unread', 'active', 1)`,
+    [orgId],
+  );
+  await pool.query(
+    `insert into targets (id, org_id, kind, name, created_at, updated_at)
+     select id, $1, 'mailbox', 'unread', 1, 1 from unnest($2::uuid[]) as i (id)`,
+    [orgId, [full, drained]],
+  );
+  for (const [mailbox, count] of [
+    [full, 10_001],
+    [drained, 30_000],
+  ] as const) {
+    await pool.query(
+      `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
+       select $1, 2, 8, true, $2, i.id, $3, '{}' from unnest($4::uuid[]) as i (id)`,
+      [
+        bucketOf(mailbox),
+        mailbox,
+        orgId,
+        Array.from({ length: count }, () => newId(bucketOf(mailbox), nowMs)),
+      ],
+    );
+  }
+  await pool.query(
+    "insert into messages (bucket, mailbox_id, id) select bucket, target_id, id from events where target_id = $1",
+    [full],
+  );
+  await pool.query("analyze events, messages");
+  for (const order of ["asc", "desc"] as const) {
+    const plans = await explain({ ...base, orgId, status: "UNREAD", order });
+    expect(plans.flatMap((plan) => wholeReads(plan, stores))).toEqual([]);
+    expect(blocksOf(plans)).toBeLessThan(mostFreeBlocks);
+  }
 });

@@ -4,7 +4,7 @@ import type { Queries } from "../postgres/tables.ts";
 import { databaseNowMs, expiredBefore, settlementOf } from "./statuses.ts";
 import type { MailboxStatus } from "../items/eventStatuses.ts";
 
-/** Up to this number, unread messages are sorted for a page. Beyond it, events are read in order and their messages looked up. */
+/** Up to this number, unread messages are sorted for a page. Beyond it, messages are read in order. */
 const maxSortedMessages = 10_000;
 
 /** Counts messages that may be unread in the filter's mailboxes, up to one more than are sorted. */
@@ -95,17 +95,19 @@ function sortedUnread(filter: EventFilter): IdStatement {
   return sorted(filter, sql`${half(sql`m.state = 1`)} union all ${half(sql`m.state <> 1`)}`);
 }
 
+/** Unread messages of each mailbox, from the primary key of `messages`, which has those of the mailbox's bucket in order. */
 function walkedUnread(filter: EventFilter): IdStatement {
-  const isUnread = sql`
-    e.id >= ${expiredBefore(filter.mailboxRetentionMs)}
-    and (
-      select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
-      from messages m
-      where m.bucket = e.bucket
-        and m.id = e.id
-    ) = 'UNREAD'
+  const unread = sql`
+    select m.id
+    from messages m
+    where m.bucket = get_byte(uuid_send(t.id), 15)
+      and m.mailbox_id = t.id
+      and m.id >= ${expiredBefore(filter.mailboxRetentionMs)}
+      and message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs}) = 'UNREAD'
+      ${inRange(filter, sql`m.id`)}
+    ${ordered(filter, sql`m.id`)}
   `;
-  return firstOfEach(filter, mailboxes(filter), accepted(filter, isUnread));
+  return firstOfEach(filter, mailboxes(filter), unread);
 }
 
 /** Events accepted for the target `t`, in the order of the filter. */
