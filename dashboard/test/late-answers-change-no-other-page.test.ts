@@ -164,9 +164,10 @@ it("counts again what could not be counted, and leads to a replay only the user 
 it("leads to the payment page only a user who waits for it", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   // This service has no payment processor; its answers are those of one that has.
+  const billing = { billing_enabled: true, has_payment_method: false };
   await page.route("**/api/v1/billing", async (route) => {
     const response = await route.fetch();
-    return route.fulfill({ response, json: { ...(await response.json()), billing_enabled: true } });
+    return route.fulfill({ response, json: { ...(await response.json()), ...billing } });
   });
   const letGo = Promise.withResolvers<void>();
   await page.route("**/api/v1/billing/checkout", async (route) => {
@@ -189,5 +190,17 @@ it("leads to the payment page only a user who waits for it", async () => {
   await button.click();
   await page.getByText("A client posts an item").waitFor();
   expect(led).toHaveLength(1);
+  // With a subscription there is nothing to set up.
+  billing.has_payment_method = true;
+  const invoice = { number: "A-1", date: Date.UTC(2026, 7, 31, 23, 30) / 1000, status: "paid" };
+  const amounts = { amount_due: 10, amount_paid: 10, currency: "usd", hosted_invoice_url: null };
+  await page.route("**/api/v1/billing/invoices", (route) =>
+    route.fulfill({ json: { invoices: [{ ...invoice, ...amounts }], billing_enabled: true } }),
+  );
+  await page.goto("/usage");
+  await page.getByRole("button", { name: "Open the customer portal" }).waitFor();
+  expect(await button.count()).toBe(0);
+  // The day in UTC; in London it was September.
+  await page.getByText("31 Aug 2026").waitFor();
   expect(problems).toEqual([]);
 });

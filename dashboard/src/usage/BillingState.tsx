@@ -2,9 +2,9 @@ import { CircleAlert, CircleCheck, Info, type LucideIcon } from "lucide-react";
 import type { Organization } from "../api/shapes.ts";
 import { Countdown } from "../time/Moment.tsx";
 
-type Status = Organization["billing_status"];
+export type BillingStatus = Organization["billing_status"];
 
-const states: Record<Status, { look: string; icon: LucideIcon; text: string }> = {
+const states: Record<BillingStatus, { look: string; icon: LucideIcon; text: string }> = {
   pending: {
     look: "bg-retrying-bg text-retrying",
     icon: CircleAlert,
@@ -34,7 +34,7 @@ export function BillingState({
   isEnabled,
   graceEndsAt,
 }: {
-  status: Status;
+  status: BillingStatus;
   isEnabled: boolean;
   graceEndsAt: number | null;
 }) {

@@ -3,7 +3,6 @@ import { answer, client } from "../api/client.ts";
 import { Card } from "../controls/Card.tsx";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
-import { Moment } from "../time/Moment.tsx";
 import { money } from "./money.ts";
 
 /** The last invoices of the payment processor. */
@@ -30,7 +29,7 @@ export function Invoices() {
                   className="figures flex flex-wrap items-center gap-x-6 gap-y-1 border-b px-4 py-2 last:border-0"
                 >
                   <span className="font-medium">{invoice.number ?? "Draft"}</span>
-                  <Moment at={invoice.date} />
+                  <span>{dayFormat.format(invoice.date * 1000)}</span>
                   <span>{invoice.status ?? ""}</span>
                   <span>
                     {money(invoice.amount_paid, invoice.currency)} of{" "}
@@ -46,6 +45,9 @@ export function Invoices() {
     </Card>
   );
 }
+
+/** Invoices end UTC months, whatever time zone the page shows. */
+const dayFormat = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", dateStyle: "medium" });
 
 /** Only an https URL becomes a link, whatever the payment processor sends. */
 function InvoiceLink({ url }: { url: string | null }) {

@@ -6,7 +6,7 @@ import { Card, Facts, Figure } from "../controls/Card.tsx";
 import { For } from "../controls/For.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
-import { BillingState } from "./BillingState.tsx";
+import { BillingState, type BillingStatus } from "./BillingState.tsx";
 import { DailyBars } from "./DailyBars.tsx";
 import { Invoices } from "./Invoices.tsx";
 import { Reconciliation } from "./Reconciliation.tsx";
@@ -29,7 +29,7 @@ export function UsagePage() {
             aside={
               data.billing_enabled && (
                 <For least="admin">
-                  <BillingButtons hasMethod={data.has_payment_method} />
+                  <BillingButtons status={data.status} hasMethod={data.has_payment_method} />
                 </For>
               )
             }
@@ -106,7 +106,8 @@ function ThisMonth({ currency, isCharged }: { currency: string; isCharged: boole
   );
 }
 
-function BillingButtons({ hasMethod }: { hasMethod: boolean }) {
+function BillingButtons({ status, hasMethod }: { status: BillingStatus; hasMethod: boolean }) {
+  const isBlocked = status === "pending" || status === "suspended";
   const open = useMutation({
     mutationFn: async (where: "checkout" | "portal") => {
       const call =
@@ -119,9 +120,11 @@ function BillingButtons({ hasMethod }: { hasMethod: boolean }) {
     open.mutate(where, { onSuccess: (url) => window.location.assign(url) });
   return (
     <div className="flex flex-wrap gap-2">
-      <Button look={hasMethod ? "plain" : "primary"} busy={open.isPending} onClick={() => go("checkout")}>
-        Set up payment
-      </Button>
+      {(isBlocked || (status !== "exempt" && !hasMethod)) && (
+        <Button look={hasMethod ? "plain" : "primary"} busy={open.isPending} onClick={() => go("checkout")}>
+          Set up payment
+        </Button>
+      )}
       {hasMethod && (
         <Button busy={open.isPending} onClick={() => go("portal")}>
           Open the customer portal
