@@ -20,9 +20,7 @@ describe("months", () => {
     lab,
     pool,
   }) => {
-    const { orgId, customer } = await lab.subscribed();
-    await lab.addUsage(orgId, 1000);
-    await lab.exportOnce();
+    const { orgId, customer } = await lab.subscribed(1000);
     const { endSeconds } = periodBounds(october);
     await lab.setClock(endSeconds - 1);
     await lab.addUsage(orgId, 1);
@@ -69,9 +67,7 @@ describe("months", () => {
     lab,
     pool,
   }) => {
-    const { orgId, customer } = await lab.subscribed();
-    await lab.addUsage(orgId, 1000);
-    await lab.exportOnce();
+    const { orgId, customer } = await lab.subscribed(1000);
     await lab.setClock(periodBounds(october).endSeconds);
     await lab.settleNotices();
     await lab.account.control({ action: "delete customer", customer });

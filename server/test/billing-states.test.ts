@@ -222,9 +222,7 @@ describe("an operator's decision", () => {
     lab,
     pool,
   }) => {
-    const { orgId, customer } = await lab.subscribed();
-    await lab.addUsage(orgId, 100);
-    await lab.exportOnce();
+    const { orgId, customer } = await lab.subscribed(100);
     const set = (status: "exempt" | "active"): Promise<unknown> =>
       setStatus(pool, {
         orgId,

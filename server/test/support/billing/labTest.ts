@@ -34,19 +34,23 @@ export function labTest(start: number) {
 /** Common steps and checks of billing tests. */
 function storiesOf(lab: Lab, pool: pg.Pool) {
   return {
-    async subscribed(): Promise<{ orgId: string; customer: string; subscription: string }> {
+    /** Creates a subscribed organization, whose items of the month are exported. */
+    async subscribed(items = 0): Promise<{ orgId: string; customer: string; subscription: string }> {
       const orgId = await lab.createOrganization();
       await lab.subscribe(orgId);
       await lab.settleNotices();
       expect(await lab.statusOf(orgId)).toBe("active");
+      if (items > 0) {
+        await lab.addUsage(orgId, items);
+        await lab.exportOnce();
+      }
       const { subscriptions } = await lab.account.state();
       const { id, customer } = subscriptions.at(-1)!;
       return { orgId, customer, subscription: id };
     },
     /** Creates a subscribed organization that has used that many items in the month, and does not pay. */
     async unpaid(items: number): Promise<{ orgId: string; customer: string; subscription: string }> {
-      const subscribed = await this.subscribed();
-      await lab.addUsage(subscribed.orgId, items);
+      const subscribed = await this.subscribed(items);
       await lab.account.control({ action: "card", customer: subscribed.customer, fails: true });
       await this.endMonth();
       return subscribed;
