@@ -4,7 +4,7 @@ import { holdRows } from "../../test/support/heldLocks.ts";
 import { createMailboxTarget } from "../../test/support/items.ts";
 import { signUp } from "../../test/support/testNode.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
-import { carryingOnErasures } from "./chores.ts";
+import { carryingOnErasures, eraseDigests } from "./chores.ts";
 
 /** A node that only handles requests, so that this test carries out the erasures. */
 const it = nodeTest({ POSTRIDER_ROLES: "api" });
@@ -70,4 +70,31 @@ it("an erasure of more than 10,000 events begins without counting them all", asy
   expect(await carryOn()).toBeGreaterThan(0);
   const read = await node.call("GET", `/api/v1/erasures/${erasure.id}`, { key });
   expect(read.body).toMatchObject({ status: "RUNNING", total: null });
+});
+
+it("the keys of a bucket are read once for many erased items", async ({ database, pool, onTestFinished }) => {
+  // The items of the other tests.
+  await eraseDigests(pool);
+  const session = testPool(database, 1);
+  onTestFinished(() => session.end());
+  const ids = Array.from({ length: 2_000 }, () => newId(7, Date.now()));
+  await session.query(
+    "insert into erased_digests (bucket, event_id) select 7, i.id from unnest($1::uuid[]) as i (id)",
+    [ids],
+  );
+  await session.query(
+    `insert into idempotency_keys (bucket, day, key_digest, body_digest, event_id)
+     select 7, extract(epoch from now())::integer / 86400, i.id, i.id, i.id from unnest($1::uuid[]) as i (id)`,
+    [ids],
+  );
+  expect(await eraseDigests(session)).toBe(2_000);
+  const { rows } = await session.query(
+    `select s.generic_plans + s.custom_plans as runs, (select count(*) from idempotency_keys where body_digest = event_id) as kept
+     from pg_prepared_statements s
+     where s.name = 'erase_digests'`,
+  );
+  expect(rows).toEqual([{ runs: 1, kept: 0 }]);
+  await session.query("set plan_cache_mode = force_generic_plan");
+  const plan = await session.query(`explain execute erase_digests(7, '{}', '${ids[0]}')`);
+  expect(JSON.stringify(plan.rows)).toContain("Hash Join");
 });

@@ -42,32 +42,35 @@ async function carryOn(deps: EraseDeps, erasure: StoredErasure): Promise<number>
   return outcome === "done" ? 0 : outcome;
 }
 
-const maxDigests = 500;
+const maxDigests = 10_000;
 
 /**
  * Overwrites the body digests of erased items in the idempotency keys, one bucket at a time; a repeated request with such a
- * key is then answered with 409. @returns the number of items looked up.
+ * key is then answered with 409. Each statement reads all keys of a bucket, so items that are erased meanwhile wait for the next
+ * run. @returns the number of items looked up.
  */
 export async function eraseDigests(pool: pg.Pool): Promise<number> {
   let total = 0;
-  for (;;) {
+  for (let doneTo = -1; ;) {
     const { rows } = await pool.query<{ bucket: number; event_id: string }>({
       name: "erased_digests",
       text: `select d.bucket, d.event_id
              from erased_digests d
-             where d.bucket = (select min(bucket) from erased_digests)
+             where d.bucket = (select min(bucket) from erased_digests where bucket > $2)
              limit $1`,
-      values: [maxDigests],
+      values: [maxDigests, doneTo],
     });
     if (rows.length === 0) return total;
     const bucket = rows[0]!.bucket;
     const ids = rows.map(({ event_id: id }) => id);
     await pool.query({
       name: "erase_digests",
-      text: `update idempotency_keys
+      // A join, because a generic plan compares each key with each element of an array.
+      text: `update idempotency_keys k
              set body_digest = $3
-             where bucket = $1
-               and event_id = any ($2::uuid[])`,
+             from unnest($2::uuid[]) as i (id)
+             where k.bucket = $1
+               and k.event_id = i.id`,
       values: [bucket, ids, randomBytes(16).toString("hex")],
     });
     await pool.query({
@@ -78,6 +81,7 @@ export async function eraseDigests(pool: pg.Pool): Promise<number> {
       values: [bucket, ids],
     });
     total += ids.length;
+    if (ids.length < maxDigests) doneTo = bucket;
   }
 }
 
