@@ -5,7 +5,7 @@ import { Loaded } from "../states/Loaded.tsx";
 
 const meanings = {
   disabled: "Billing is disabled: there is nothing to compare with.",
-  pending: "Not reconciled yet: usage is still being exported to the payment processor.",
+  pending: "Not reconciled yet: usage waits for export, or the payment processor has not counted it.",
   reconciled: "The local ledger and the processor agree.",
 };
 
