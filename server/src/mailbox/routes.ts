@@ -81,14 +81,17 @@ const redriveRoute = route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_i
   response: { 200: Type.Object({ redriven: Type.Integer() }) },
   async handle({ caller, params, body }, deps) {
     const mailbox = await mailboxOf(deps, caller, params.mailbox_id);
-    const rows = await callFunction(deps.pool, "redrive_messages", {
-      p_retention_ms: mailbox.retentionMs,
-      p_bucket: mailbox.bucket,
-      p_mailbox: mailbox.id,
-      p_ids: idArray(body?.messages?.filter(isId)),
-      p_limit: body?.limit ?? maxRedriven,
-    });
-    const redriven = rows[0]!.redrive_messages!;
+    let redriven: number;
+    do {
+      const rows = await callFunction(deps.pool, "redrive_messages", {
+        p_retention_ms: mailbox.retentionMs,
+        p_bucket: mailbox.bucket,
+        p_mailbox: mailbox.id,
+        p_ids: idArray(body?.messages?.filter(isId)),
+        p_limit: body?.limit ?? maxRedriven,
+      });
+      redriven = rows[0]!.redrive_messages!;
+    } while (redriven === -1);
     if (redriven > 0) deps.onMailboxItems([mailbox.id]);
     return { redriven };
   },

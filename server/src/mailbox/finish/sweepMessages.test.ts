@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { newId, newRootId } from "../../postgres/ids.ts";
+import { bucketOf, newId, newRootId } from "../../postgres/ids.ts";
 import {
   foldMailboxActivity,
   forgetDeletedMailboxes,
@@ -96,4 +96,22 @@ describe("sweeping", () => {
     await pool.query("delete from targets");
     expect(await forgetDeletedMailboxes(pool)).toBe(1);
   });
+});
+
+it("a redrive ends a bounded number of lapsed claims in one transaction", async ({ pool, count }) => {
+  const mailbox = await storeTarget(pool, await storeOrganization(pool), { kind: "mailbox" });
+  await pool.query("update targets set max_claims = 1 where id = $1", [mailbox]);
+  const ids = Array.from({ length: 1_500 }, () => newId(bucketOf(mailbox), Date.now()));
+  await pool.query(
+    `insert into messages (bucket, state, mailbox_id, id, claimable_at, claim_count, claimed_by, claim_token)
+     select $1, 2, $2, id, 1, 1, id, id from unnest($3::uuid[]) as i (id)`,
+    [bucketOf(mailbox), mailbox, ids],
+  );
+  const { rows } = await pool.query(`select redrive_messages($1, $2, $3, '{}', 10) as redriven`, [
+    retentionMs,
+    bucketOf(mailbox),
+    mailbox,
+  ]);
+  expect(rows).toEqual([{ redriven: -1 }]);
+  expect(await count("closed_messages")).toBe(1_000);
 });

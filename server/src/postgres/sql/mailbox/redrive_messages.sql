@@ -1,5 +1,6 @@
 -- Makes dead messages of one mailbox claimable again, oldest first: as if they had never been claimed, at their old place
--- in the order. p_ids names them, or is null for any. At most p_limit; returns how many became claimable.
+-- in the order. p_ids names them, or is null for any. At most p_limit; returns how many became claimable, or -1 when more
+-- claims have lapsed than one transaction ends: call again.
 create function redrive_messages(
   p_retention_ms bigint,
   p_bucket smallint,
@@ -20,8 +21,9 @@ declare
   v_sizes integer[];
 begin
   -- Messages whose last allowed claim has lapsed count as dead; they are moved to the dead messages first.
-  while return_messages(p_bucket, p_mailbox, v_max_claims, v_now_ms, v_expired_before, 1000) = 1000 loop
-  end loop;
+  if return_messages(p_bucket, p_mailbox, v_max_claims, v_now_ms, v_expired_before, 1000) = 1000 then
+    return -1;
+  end if;
 
   with back as (
     delete from closed_messages c
