@@ -1,6 +1,8 @@
 import { expect } from "vitest";
 import type pg from "pg";
-import { databaseTest } from "../../test/support/fixtures.ts";
+import { databaseTest, testPool } from "../../test/support/fixtures.ts";
+import { countLockWaits } from "../../test/support/heldLocks.ts";
+import { until } from "../../test/support/until.ts";
 import { newId } from "../postgres/ids.ts";
 import { dayMs, dayName, ensurePartitions } from "../postgres/partitions.ts";
 import { analyzePartitions } from "./analyzePartitions.ts";
@@ -56,4 +58,23 @@ it("new partitions have no statistics of the columns that ANALYZE skips in their
      where a.attstattarget is distinct from 0`,
   );
   expect(rows).toEqual([]);
+});
+
+it("a partition that is dropped meanwhile is left out", async ({ pool, database, onTestFinished }) => {
+  const nowMs = Date.now();
+  await ensurePartitions(pool, nowMs);
+  await settle(pool, nowMs - dayMs);
+  const other = testPool(database, 2);
+  onTestFinished(() => other.end());
+  const holder = await other.connect();
+  await holder.query("begin; lock table only events in share update exclusive mode");
+  const analyzing = analyzePartitions(pool);
+  await until(
+    () => countLockWaits(other),
+    (waits) => waits === 1,
+  );
+  await other.query(`drop table settlements_${dayName(Math.floor(nowMs / dayMs) - 1)}`);
+  await holder.query("commit");
+  holder.release();
+  await expect(analyzing).resolves.toBeUndefined();
 });

@@ -28,7 +28,12 @@ export async function analyzePartitions(pool: pg.Pool): Promise<void> {
     [firstWithOnly],
   );
   for (const { name, is_parent: isParent, can_only: canOnly } of rows) {
-    if (!isParent) await pool.query(`analyze ${name}`);
+    if (!isParent) await pool.query(`analyze ${name}`).catch(ignoreDropped);
     else if (canOnly) await pool.query(`analyze only ${name}`);
   }
+}
+
+/** Retention drops partitions meanwhile. */
+function ignoreDropped(error: unknown): void {
+  if ((error as { code?: string }).code !== "42P01") throw error;
 }
