@@ -72,6 +72,41 @@ it("an erasure of more than 10,000 events begins without counting them all", asy
   expect(read.body).toMatchObject({ status: "RUNNING", total: null });
 });
 
+it("publications that reached no target are emptied a thousand at a time", async ({
+  node,
+  database,
+  pool,
+  onTestFinished,
+}) => {
+  const account = await signUp(node);
+  const orgId = account.user.org_id;
+  const bucket = bucketOf(orgId);
+  await pool.query(
+    `insert into publications (bucket, id, org_id, correlation_id, payload, event_ids)
+     select $1, i.id, $2, 'unheard', '{}', '{}' from unnest($3::uuid[]) as i (id)`,
+    [bucket, orgId, Array.from({ length: 2_500 }, () => newId(bucket, Date.now()))],
+  );
+  const key = account.api_key;
+  const body = { correlation_id: "unheard" };
+  const { body: erasure } = await node.call("POST", "/api/v1/erasures", { key, body });
+  const session = testPool(database, 1);
+  onTestFinished(() => session.end());
+  const carryOn = carryingOnErasures({
+    pool: session,
+    mailboxRetentionMs: 86_400_000,
+    onMailboxItems: () => undefined,
+  });
+  await carryOn();
+  const read = await node.call("GET", `/api/v1/erasures/${erasure.id}`, { key });
+  expect(read.body).toMatchObject({ status: "DONE" });
+  const { rows } = await session.query(
+    `select s.generic_plans + s.custom_plans as runs, (select count(*) from publications where payload <> '') as kept
+     from pg_prepared_statements s
+     where s.name = 'erase_publications'`,
+  );
+  expect(rows).toEqual([{ runs: 3, kept: 0 }]);
+});
+
 it("the keys of a bucket are read once for many erased items", async ({ database, pool, onTestFinished }) => {
   // The items of the other tests.
   await eraseDigests(pool);

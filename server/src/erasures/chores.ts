@@ -128,26 +128,54 @@ async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Promise<n
   return erased;
 }
 
+const publicationsPerPage = 1_000;
+
 /** Erases the payloads of publications that reached no target, which have no events. */
 async function emptyPublications(pool: pg.Pool, erasure: StoredErasure): Promise<void> {
-  await pool.query({
-    name: "erase_publications",
-    text: `with emptied as (
-             update publications p
-             set payload = ''
-             where p.org_id = $1
-               and p.correlation_id = $2
-               and p.id < $3
-               and p.event_ids = '{}'
-               and octet_length(p.payload) > 0
-             returning p.bucket, p.id
-           )
-           insert into erased_digests (bucket, event_id)
-           select e.bucket, e.id
-           from emptied e
-           on conflict do nothing`,
-    values: [erasure.org_id, erasure.correlation_id, endOf(erasure)],
+  const set = [erasure.org_id, erasure.correlation_id, endOf(erasure)];
+  let after: string | undefined = unknownId;
+  while (after !== undefined) {
+    const last = await lastOfPage(pool, [...set, after]);
+    await pool.query({
+      name: "erase_publications",
+      text: `with emptied as (
+               update publications p
+               set payload = ''
+               where p.org_id = $1
+                 and p.correlation_id = $2
+                 and p.id < $3
+                 and p.id > $4
+                 and p.id <= coalesce($5, $3)
+                 and p.event_ids = '{}'
+                 and octet_length(p.payload) > 0
+               returning p.bucket, p.id
+             )
+             insert into erased_digests (bucket, event_id)
+             select e.bucket, e.id
+             from emptied e
+             on conflict do nothing`,
+      values: [...set, after, last],
+    });
+    after = last;
+  }
+}
+
+/** The last id of a full page of publications; undefined at the end. */
+async function lastOfPage(pool: pg.Pool, range: readonly unknown[]): Promise<string | undefined> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: "page_of_publications",
+    text: `select p.id
+           from publications p
+           where p.org_id = $1
+             and p.correlation_id = $2
+             and p.id < $3
+             and p.id > $4
+           order by p.id
+           limit 1
+           offset $5`,
+    values: [...range, publicationsPerPage - 1],
   });
+  return rows[0]?.id;
 }
 
 /** Up to this number, the events are counted first. The first walk counts more: one statement could exceed its time limit. */
