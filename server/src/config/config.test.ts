@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError, loadConfig, publicUrlOf } from "./config.ts";
+import { ignoredParameters } from "./parsers.ts";
 import { settings } from "./settings.ts";
 
 const key = Buffer.alloc(32, 7).toString("base64");
@@ -330,6 +331,12 @@ describe("problems", () => {
   it("do not include a comma in the database's password", () => {
     const url = "postgres://ada:a,b@localhost/postrider";
     expect(loadConfig({ DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key }).databaseUrl).toBe(url);
+  });
+
+  it("do not name a part of the database's password as a parameter without effect", () => {
+    const url =
+      "postgres://ada:first&second=third@a/postrider?sslmode=disable&channel_binding=require&keep-alive=1";
+    expect(ignoredParameters(url)).toEqual(["channel_binding", "keep-alive"]);
   });
 
   it("name each missing Stripe setting", () => {

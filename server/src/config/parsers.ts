@@ -115,8 +115,8 @@ export function databaseUrl(text: string): string {
 
 /** Names of a database URL's parameters that the driver ignores, such as those of other drivers. */
 export function ignoredParameters(databaseUrl: string): string[] {
-  const names = [...databaseUrl.matchAll(/[?&](\w+)=/g)].map(([, name]) => name!);
-  return names.filter((name) => !driverParameters.includes(name));
+  const [, query] = databaseUrl.split("?");
+  return [...new URLSearchParams(query).keys()].filter((name) => !driverParameters.includes(name));
 }
 
 /** All that pg reads of a connection string's query. */
