@@ -239,7 +239,7 @@ export interface Erasure {
   /** All events with this correlation id that were accepted before the request; null if `event_id` is set */
   correlation_id: string | null;
   status: "RUNNING" | "DONE";
-  /** Number of events to erase; null until a set of more than 10,000 is counted */
+  /** Number of events to erase; null until they are counted: at the beginning, or while more than 10,000 are erased */
   total: number | null;
   /** Number of events erased so far */
   erased: number;

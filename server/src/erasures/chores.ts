@@ -178,7 +178,7 @@ async function lastOfPage(pool: pg.Pool, range: readonly unknown[]): Promise<str
   return rows[0]?.id;
 }
 
-/** Up to this number, the events are counted first. The first walk counts more: one statement could exceed its time limit. */
+/** More events are counted by the first walk, because one statement that counts them could exceed its time limit. */
 const maxCounted = 10_000;
 
 async function countEvents(pool: pg.Pool, erasure: StoredErasure): Promise<void> {

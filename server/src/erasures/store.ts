@@ -23,7 +23,9 @@ export const Erasure = Type.Object(
       "All events with this correlation id that were accepted before the request; null if `event_id` is set",
     ),
     status: oneOf(["RUNNING", "DONE"]),
-    total: nullableInteger("Number of events to erase; null until a set of more than 10,000 is counted"),
+    total: nullableInteger(
+      "Number of events to erase; null until they are counted: at the beginning, or while more than 10,000 are erased",
+    ),
     erased: Type.Integer({ description: "Number of events erased so far" }),
     created_by: Type.String({
       description: "The email of the user, or the name and the prefix of the API key",
