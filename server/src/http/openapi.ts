@@ -73,7 +73,7 @@ export function templatePath(path: string): string {
 }
 
 const introduction = `Bodies are JSON in UTF-8; timestamps are Unix seconds; ids are 32 lower-case hexadecimal characters.
-Every error is \`{"error": "<message>"}\`; \`X-Error-Code\` distinguishes errors that have the same status. Every answer carries \`X-Request-Id\`. Unknown fields of a body are ignored; unknown query parameters are refused with 400.
+Every error is \`{"error": "<message>"}\`; \`X-Error-Code\` distinguishes errors that have the same status. Every answer carries \`X-Request-Id\`. Unknown fields of a body are ignored. Routes with a credential that are called with GET, or have query parameters, refuse unknown query parameters with 400.
 An id of another organization gets the same answer as an unknown id.
 A request that is not valid HTTP/1.1 is refused before routing: 400, 408, 413, 417, 431, 501, 505.`;
 

@@ -55,9 +55,10 @@ export function isSameServer(one: Server, other: Server): boolean {
   return one.host === other.host && one.port === other.port;
 }
 
-/** The server of a cell that Citus has distributed, and the cell's size there with all indexes, in bytes; null while the server is unavailable. */
+/** The server of a cell that Citus has distributed. */
 export interface PlacedCell extends Server {
   schema: string;
+  /** Size of the cell there with all indexes; null while the server is unavailable. */
   bytes: number | null;
 }
 
