@@ -39,8 +39,6 @@ interface LoopOptions {
 
 /** Minimum pause between two runs of a chore while the process is quiet. */
 export const quietEveryMs = 15_000;
-/** How often a chore that keeps failing with the same error is logged. */
-export const sameFailureEveryMs = 60_000;
 
 /**
  * Runs a chore after `firstAfterMs`, and then again `everyMs` after each run has ended; a failure is logged, and the next run
@@ -55,7 +53,7 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}) {
   let isRunning = false;
   let isWoken = false;
   let running = Promise.resolve();
-  const failures = failureLog(chore.name, log);
+  let failures = 0;
 
   function schedule(afterMs: number): void {
     if (stopping.signal.aborted) return;
@@ -82,7 +80,8 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}) {
     const startedAtMs = performance.now();
     try {
       const counts = await chore.runOnce(stopping.signal);
-      failures.end();
+      if (failures > 0) log.info({ chore: chore.name, failures }, "a chore succeeds again");
+      failures = 0;
       if (Object.values(counts).every((count) => count === 0)) return;
       quiet.note();
       log.info(
@@ -90,7 +89,8 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}) {
         "chore",
       );
     } catch (error) {
-      failures.note(error);
+      failures += 1;
+      log.warn({ chore: chore.name, err: error }, "a chore failed; it is tried again");
     }
   }
 
@@ -110,27 +110,6 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}) {
       stopWaking();
       clearTimeout(timer);
       await running;
-    },
-  };
-}
-
-/** Logs the same failure only once a minute: chores run every second, and all of them fail while the database is away. */
-function failureLog(chore: string, log: Log): { note(error: unknown): void; end(): void } {
-  let failures = 0;
-  let logged: { message: string; atMs: number } | undefined;
-  return {
-    note(error) {
-      failures += 1;
-      const message = error instanceof Error ? error.message : String(error);
-      const nowMs = performance.now();
-      if (logged?.message === message && nowMs - logged.atMs < sameFailureEveryMs) return;
-      logged = { message, atMs: nowMs };
-      log.warn({ chore, failures, err: error }, "a chore failed; it is tried again");
-    },
-    end() {
-      if (failures > 0) log.info({ chore, failures }, "a chore succeeds again");
-      failures = 0;
-      logged = undefined;
     },
   };
 }
