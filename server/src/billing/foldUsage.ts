@@ -3,14 +3,13 @@ import { lockOfCell } from "../postgres/cells.ts";
 import { inTransaction, tryLock } from "../postgres/pool.ts";
 
 const advisoryLockKey = 7_281_934_005;
-const defaultAtOnce = 200_000;
-const buckets = 256;
+const defaultAtOnce = 50_000;
 
 /**
  * Moves the ledger's records into the monthly totals, so that summing a month reads only a few rows. A record is counted
  * in exactly one of the two tables at any moment, also after a crash. An advisory lock allows one process at a time; in
  * others the call returns at once.
- * @param recordsAtOnce with more records than this, each statement moves one bucket, to stay within the statement timeout.
+ * @param recordsAtOnce maximum number of records that one transaction moves.
  * @returns the number of moved records.
  */
 export async function foldUsage(
@@ -18,34 +17,29 @@ export async function foldUsage(
   { cellNumber = 0, recordsAtOnce = defaultAtOnce }: { cellNumber?: number; recordsAtOnce?: number } = {},
 ): Promise<number> {
   const lockKey = lockOfCell(advisoryLockKey, cellNumber);
-  const { rows } = await pool.query<{ waiting: number }>(
-    `select count(*) as waiting
-     from (select from usage_records limit ${recordsAtOnce + 1}) r`,
-  );
-  const waiting = rows[0]?.waiting ?? 0;
-  if (waiting === 0) return 0;
-  if (waiting <= recordsAtOnce) return fold(pool, lockKey, { first: 0, last: buckets - 1 });
-  let moved = 0;
-  for (let bucket = 0; bucket < buckets; bucket++)
-    moved += await fold(pool, lockKey, { first: bucket, last: bucket });
-  return moved;
+  for (let total = 0; ;) {
+    const moved = await fold(pool, lockKey, recordsAtOnce);
+    total += moved;
+    if (moved < recordsAtOnce) return total;
+  }
 }
 
-function fold(pool: pg.Pool, lockKey: number, range: { first: number; last: number }): Promise<number> {
+function fold(pool: pg.Pool, lockKey: number, limit: number): Promise<number> {
   return inTransaction(pool, async (client) => {
     if (!(await tryLock(client, lockKey, "transaction"))) return 0;
     const { rows } = await client.query<{ org_id: string; period: number; items: number; records: number }>({
       name: "take_usage",
       text: `with moved as (
                delete from usage_records
-               where bucket between $1 and $2
+               where ctid = any (array(select ctid from usage_records limit $1))
                returning org_id, period, items
              )
              select org_id, period, sum(items)::bigint as items, count(*) as records
              from moved
              group by org_id, period`,
-      values: [range.first, range.last],
+      values: [limit],
     });
+    if (rows.length === 0) return 0;
     await client.query({
       name: "add_usage",
       text: `insert into usage_totals (org_id, period, items)

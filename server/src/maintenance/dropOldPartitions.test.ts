@@ -1,9 +1,10 @@
 import { expect } from "vitest";
-import { newId } from "../postgres/ids.ts";
+import { firstIdAt, newId } from "../postgres/ids.ts";
 import { dayMs, dayName, ensurePartitions, tablesById } from "../postgres/partitions.ts";
 import { foldActivity } from "../stats/foldActivity.ts";
 import { dropOldPartitions } from "./dropOldPartitions.ts";
 import { file, databaseTest } from "../../test/support/fixtures.ts";
+import { largestDeletion } from "../../test/support/largestDeletion.ts";
 import { until } from "../../test/support/until.ts";
 
 const nowMs = Date.now();
@@ -106,6 +107,23 @@ it("a day that could not be dropped does not count towards the two days", async 
   }
   await pool.query("drop view held");
   await until(async () => (await dropOldPartitions(pool, retention)).heldDays === 2);
+});
+
+it("many deliveries that wait past retention end in bounded statements", async ({ pool }) => {
+  const laterMs = nowMs + 500 * dayMs;
+  await dropOldPartitions(pool, { retentionDays: 1, nowMs: laterMs, isConfirmed: true });
+  await ensurePartitions(pool, laterMs);
+  await pool.query(
+    `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
+     select 7, 1, i.id, $1, $1, $3, array[i.id]
+     from generate_series(1, 20500) n
+     cross join lateral (select (left($2::text, 20) || lpad(to_hex(n), 12, '0'))::uuid as id) i`,
+    [target, firstIdAt(laterMs), laterMs],
+  );
+  const largest = await largestDeletion(pool, "deliveries");
+  const retention = { retentionDays: 1, nowMs: laterMs + 4 * dayMs, isConfirmed: true };
+  expect((await dropOldPartitions(pool, retention)).deliveries).toBe(20_500);
+  expect(await largest()).toBe(20_000);
 });
 
 it("days are dropped also while activity is folded", async ({ pool }) => {

@@ -158,19 +158,30 @@ function subjectOf(family: Family, cellNumber: number): string {
   return `${family} of cell ${cellNumber}`;
 }
 
-/** Ends the waiting deliveries of a day and of all earlier days. @returns the number of their items. */
+const deliveriesPerStatement = 20_000;
+
+/** Ends the waiting deliveries of a day and of all earlier days, in bounded steps. @returns the number of their items. */
 async function endDeliveries(client: pg.PoolClient, day: number): Promise<number> {
-  const { rows } = await client.query<{ items: number }>(
-    `with gone as (
-       delete from deliveries
-       where event_ids[1] < $1
-       returning cardinality(event_ids) as items
-     )
-     select coalesce(sum(items), 0)::integer as items
-     from gone`,
-    [firstIdAt((day + 1) * dayMs)],
-  );
-  return rows[0]!.items;
+  for (let total = 0; ;) {
+    const { rows } = await client.query<{ items: number }>(
+      `with gone as (
+         delete from deliveries
+         where (bucket, id) in (
+           select bucket, id
+           from deliveries
+           where event_ids[1] < $1
+           limit $2
+         )
+         returning cardinality(event_ids) as items
+       )
+       select coalesce(sum(items), 0)::integer as items
+       from gone`,
+      [firstIdAt((day + 1) * dayMs), deliveriesPerStatement],
+    );
+    const { items } = rows[0]!;
+    if (items === 0) return total;
+    total += items;
+  }
 }
 
 /** Drops each table in a transaction of its own, because a drop locks the parent table, for reads too. */
