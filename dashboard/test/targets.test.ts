@@ -85,7 +85,10 @@ it("replays all items that match a filter, shown or not, and cancels a running r
   await page.keyboard.press("x");
   // A delivered item is sent again only after a confirmation.
   await page.getByRole("button", { name: "Replay all 1…" }).click();
-  await page.getByRole("dialog", { name: "Replay all 1?" }).getByText("replayed already: 1.").waitFor();
+  await page
+    .getByRole("dialog", { name: "Replay all 1?" })
+    .getByText("Delivered, acknowledged or replayed already: 1.")
+    .waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: /^Select all \d+ shown/ }).click();
   await page.getByRole("button", { name: "Replay all that match…" }).click();

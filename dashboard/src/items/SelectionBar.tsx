@@ -20,7 +20,7 @@ interface SelectionBarProps {
 
 /**
  * Actions on the selected rows. After all rows of a page are selected, a second step offers all items that match the filter.
- * Items that were delivered or replayed already are replayed only after a confirmation.
+ * Items that were delivered, acknowledged or replayed already are replayed only after a confirmation.
  */
 export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   const replay = useReplaySelected(selection.select);
@@ -54,7 +54,10 @@ export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
             action="Replay"
             doing={{ ...replay, mutate: (_input, then) => replay.mutate([...selection.selected], then) }}
           >
-            <p>Delivered or replayed already: {count - open.length}. The receiver gets each of them again.</p>
+            <p>
+              Delivered, acknowledged or replayed already: {count - open.length}. The receiver gets each of
+              them again.
+            </p>
           </ConfirmButton>
         )}
       </For>
