@@ -26,7 +26,6 @@ export function followCells({ pool, cells, log }: FollowDeps) {
   const routed = cells.all().filter(({ route }) => route !== undefined);
   let known: ReadonlyMap<string, Placement> | undefined;
   let isEnded = routed.length === 0;
-  let isAway = false;
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
 
@@ -34,10 +33,8 @@ export function followCells({ pool, cells, log }: FollowDeps) {
     try {
       if (known === undefined && !(await hasDistributedCells(pool))) isEnded = true;
       else known = await readPlacements(pool);
-      isAway = false;
     } catch (error) {
-      if (!isAway) log.warn({ err: error }, "could not read from Citus where the cells are; trying again");
-      isAway = true;
+      log.warn({ err: error }, "could not read from Citus where the cells are; trying again");
     }
   }
 
