@@ -123,6 +123,27 @@ it("health counts a backlog up to its bound", async ({ plansOf }) => {
   expect(blocksOf(plans)).toBeLessThan(6_000);
 });
 
+it("the health of many targets reads activity that is not folded yet once", async ({ pool }) => {
+  const ids = Array.from({ length: 20 }, () => newId(3, Date.now()));
+  for (const id of ids) await storeTarget(pool, orgId, { id });
+  await pool.query(
+    `insert into target_activity (bucket, delivered, failed, target_id, org_id, at_ms)
+     select 3, n % 2, 1 - n % 2, t.id, $2, $3::bigint - n
+     from unnest($1::uuid[]) as t (id)
+     cross join generate_series(0, 99) as n`,
+    [ids, orgId, nowSeconds * 1000],
+  );
+  const before = await tuplesRead(pool, "target_activity");
+  const healths = await readHealths(pool, { orgId, ids });
+  expect((await tuplesRead(pool, "target_activity")) - before).toBe(2_000);
+  expect(healths).toHaveLength(20);
+  expect(healths[0]).toMatchObject({
+    success_rate_24h: 0.5,
+    last_attempt_at: nowSeconds,
+    last_success_at: nowSeconds - 1,
+  });
+});
+
 it("a backlog of items that share rows is counted completely", async ({ pool }) => {
   const together = newId(3, Date.now());
   await storeTarget(pool, orgId, { id: together });

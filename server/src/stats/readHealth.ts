@@ -93,6 +93,17 @@ function latestOf(column: "last_attempt_at" | "last_success_at"): string {
 }
 
 const healthText = `
+  with unfolded as materialized (
+    select
+      u.target_id,
+      sum(u.delivered)::bigint as delivered,
+      sum(u.delivered + u.retried + u.failed)::bigint as attempted,
+      max(u.at_ms) filter (where u.delivered + u.retried + u.failed > 0) as attempt_at,
+      max(u.at_ms) filter (where u.delivered > 0) as success_at
+    from target_activity u
+    where u.target_id = any ($1::uuid[])
+    group by u.target_id
+  )
   select
     t.id as target_id,
     t.kind,
@@ -119,11 +130,12 @@ const healthText = `
     due.oldest as oldest_due,
     held.items as held,
     held.rows as held_rows,
-    recent.delivered,
-    recent.attempted,
-    last.attempt_at as last_attempt_at,
-    last.success_at as last_success_at
+    recent.delivered + coalesce(u.delivered, 0) as delivered,
+    recent.attempted + coalesce(u.attempted, 0) as attempted,
+    greatest((${latestOf("last_attempt_at")}), u.attempt_at) as last_attempt_at,
+    greatest((${latestOf("last_success_at")}), u.success_at) as last_success_at
   from targets t
+  left join unfolded u on u.target_id = t.id
   cross join lateral (select get_byte(uuid_send(t.id), 15)::smallint as bucket) b
   cross join lateral (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) now
   cross join lateral (
@@ -137,31 +149,13 @@ const healthText = `
   ) held
   cross join lateral (
     select
-      coalesce(sum(a.delivered), 0)::bigint as delivered,
-      coalesce(sum(a.delivered + a.retried + a.failed), 0)::bigint as attempted
-    from (
-      select s.delivered, s.retried, s.failed
-      from activity_steps s
-      where s.scope_id = t.id
-        and s.step = 300
-        and s.at >= now.ms / 1000 - 86400
-      union all
-      select u.delivered, u.retried, u.failed
-      from target_activity u
-      where u.target_id = t.id
-    ) a
+      coalesce(sum(s.delivered), 0)::bigint as delivered,
+      coalesce(sum(s.delivered + s.retried + s.failed), 0)::bigint as attempted
+    from activity_steps s
+    where s.scope_id = t.id
+      and s.step = 300
+      and s.at >= now.ms / 1000 - 86400
   ) recent
-  cross join lateral (
-    select
-      greatest(
-        (${latestOf("last_attempt_at")}),
-        (select max(u.at_ms) from target_activity u where u.target_id = t.id and u.delivered + u.retried + u.failed > 0)
-      ) as attempt_at,
-      greatest(
-        (${latestOf("last_success_at")}),
-        (select max(u.at_ms) from target_activity u where u.target_id = t.id and u.delivered > 0)
-      ) as success_at
-  ) last
   where t.id = any ($1::uuid[])
     and t.org_id = $2
     and ($3::text is null or t.customer_uid = $3)

@@ -8,8 +8,9 @@ import { until } from "./until.ts";
 export async function tuplesRead(pool: pg.Pool, table: string): Promise<number> {
   const { rows } = await pool.query<{ tuples: number }>(
     `select (
-       idx_tup_fetch + seq_tup_read
-       + (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid)
+       coalesce(idx_tup_fetch, 0) + seq_tup_read + coalesce(
+         (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = relid), 0
+       )
      )::integer as tuples
      from pg_stat_xact_user_tables
      where relname = $1`,
