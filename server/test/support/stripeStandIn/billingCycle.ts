@@ -33,6 +33,7 @@ export function completeSession(world: World, session: Session): Subscription {
     customer: customer.id,
     priceId: session.priceId,
     status: "active",
+    latestInvoice: null,
     periodStart: now,
     periodEnd: nextMonth(now),
   };
@@ -91,6 +92,7 @@ function closePeriod(world: World, subscription: Subscription): void {
   };
   invoice.subtotal = priceUsage(world, invoice);
   world.invoices.set(invoice.id, invoice);
+  subscription.latestInvoice = invoice.id;
   subscription.periodStart = subscription.periodEnd;
   subscription.periodEnd = nextMonth(subscription.periodEnd);
   emit(world, "invoice.created", showInvoice(invoice));

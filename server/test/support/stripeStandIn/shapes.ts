@@ -41,6 +41,7 @@ export function showSubscription(subscription: Subscription): object {
     start_date: subscription.created,
     customer: subscription.customer,
     status: subscription.status,
+    latest_invoice: subscription.latestInvoice,
     default_payment_method: null,
     items: {
       object: "list",

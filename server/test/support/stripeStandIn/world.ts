@@ -42,6 +42,8 @@ export interface Subscription {
   customer: string;
   priceId: string;
   status: "active" | "past_due" | "unpaid" | "canceled";
+  /** Null before the end of the first month. */
+  latestInvoice: string | null;
   periodStart: number;
   periodEnd: number;
 }
