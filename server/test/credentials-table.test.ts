@@ -134,8 +134,11 @@ describe.each(rows.filter(({ credential }) => credential !== "none"))(
           ...(kinds.includes("key") && { key }),
           ...(kinds.includes("session") && { session }),
         };
-        const isRefused = isRefusedAtTheDoor(await call(ending(row), options));
-        expect({ kinds, isRefused }).toEqual({ kinds, isRefused: false });
+        const answer = await call(ending(row), options);
+        expect({ kinds, isRefused: isRefusedAtTheDoor(answer) }).toEqual({ kinds, isRefused: false });
+        // A cache between client and service would give the answer to others.
+        const isOfSession = kinds[0] === "session";
+        expect(answer.headers["cache-control"]).toBe(isOfSession ? "no-store" : undefined);
       }
     });
   },

@@ -234,17 +234,19 @@ function credentialCheck(deps: ServerDeps, route: RouteRecord): CredentialCheck 
     return { onRequest: [check], preValidation: [] };
   }
   const door = scopeDoor(deps, route);
-  const check = async (request: FastifyRequest): Promise<void> => {
+  const check = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
     request.caller = caller;
+    // Caches know that answers to `Authorization` are private, but do not know `X-Session-Token`.
+    if (caller.kind !== "apiKey") void reply.header("cache-control", "no-store");
     if (caller.scope !== undefined) await door.admit(caller.orgId, caller.scope, request);
     if (leastRole !== undefined) requireRole(caller, leastRole);
     if (route.method === "GET" && request.answer.destroyed) throw clientGone();
     // Requests that the service makes to itself do not have the field.
     request.awaitsBody = "complete" in request.raw && !request.raw.complete;
   };
-  const checkAgain: preValidationHookHandler = (request, _reply, done) => {
-    if (request.awaitsBody) check(request).then(() => done(), done);
+  const checkAgain: preValidationHookHandler = (request, reply, done) => {
+    if (request.awaitsBody) check(request, reply).then(() => done(), done);
     else done();
   };
   return { onRequest: [check], preValidation: [checkAgain] };

@@ -57,7 +57,6 @@ const revealRoute = route("revealSigningSecret", "POST /api/v1/targets/:id/signi
   async handle(call, deps) {
     const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
     const { secrets } = orThrow(await revealSecret(deps, originOf(call), id));
-    void call.reply.header("cache-control", "no-store");
     return secrets;
   },
 });
