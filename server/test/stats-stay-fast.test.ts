@@ -1,5 +1,7 @@
 import { expect } from "vitest";
 import type pg from "pg";
+import { int4Array, int8Array } from "../src/postgres/hot/binaryArray.ts";
+import { callFunction } from "../src/postgres/hot/callFunction.ts";
 import { newId } from "../src/postgres/ids.ts";
 import { findMailbox } from "../src/mailbox/message/findMailbox.ts";
 import { healthBounds, mailboxStats, statsBounds } from "../src/mailbox/view/mailboxStats.ts";
@@ -142,6 +144,31 @@ it("the health of many targets reads activity that is not folded yet once", asyn
     last_attempt_at: nowSeconds,
     last_success_at: nowSeconds - 1,
   });
+});
+
+it("activity that is not folded yet is one row per step", async ({ pool }) => {
+  const busy = newId(3, Date.now());
+  await storeTarget(pool, orgId, { id: busy });
+  await pool.query(
+    `insert into target_activity (bucket, delivered, target_id, org_id, at_ms, latencies)
+     select 3, 2, $1, $2, $3::bigint, array[20, 30]::smallint[]
+     from generate_series(1, 1000)`,
+    [busy, orgId, nowSeconds * 1000],
+  );
+  const at = Math.floor(nowSeconds / 60) * 60;
+  const rows = await callFunction(pool, "activity_in_steps", {
+    p_org_id: orgId,
+    p_target_id: busy,
+    p_step: 60,
+    p_from: at,
+    p_to: at + 60,
+    p_piece_steps: int4Array([60]),
+    p_piece_starts: int8Array([at]),
+    p_piece_ends: int8Array([at + 60]),
+  });
+  expect(rows.filter((row) => row.at === at)).toHaveLength(1);
+  const { totals } = await readStats(pool, { orgId, targetId: busy }, { from: at, to: at + 60, step: 60 });
+  expect(totals).toMatchObject({ delivered: 2_000, latency_ms: { p50: 5, p95: 13 } });
 });
 
 it("a backlog of items that share rows is counted completely", async ({ pool }) => {

@@ -113,7 +113,7 @@ function readLatencies({ ranges, counts }: Part): LatencyCounts | undefined {
   if (counts !== null) return { ranges: numbers, counts: numbersIn(counts) };
   // Not folded yet: the row has one latency range per item.
   return addLatencies([
-    ...numbers.map((range) => ({ ranges: [range], counts: [1] })),
+    { ranges: numbers, counts: numbers.map(() => 1) },
     { ranges: [], counts: [] },
   ]);
 }

@@ -57,7 +57,7 @@ begin
         and a.at_ms >= p_from * 1000
         and a.at_ms < p_to * 1000
     ),
-    oldest as (
+    oldest as materialized (
       select coalesce(min(u.at), 9223372036854775807) as at
       from unfolded u
     ),
@@ -106,8 +106,11 @@ begin
     from folded f
     cross join unnest(f.others) as o
     union all
-    select u.at, u.accepted, u.delivered, u.retried, u.failed, null, array_to_string(u.latencies, ' '), null
+    select
+      u.at, sum(u.accepted), sum(u.delivered), sum(u.retried), sum(u.failed),
+      null, string_agg(array_to_string(u.latencies, ' '), ' '), null
     from unfolded u
+    group by u.at
     union all
     select
       null, 0, 0, 0, 0, null,
