@@ -163,7 +163,7 @@ const deliveriesPerStatement = 20_000;
 /** Ends the waiting deliveries of a day and of all earlier days, in bounded steps. @returns the number of their items. */
 async function endDeliveries(client: pg.PoolClient, day: number): Promise<number> {
   for (let total = 0; ;) {
-    const { rows } = await client.query<{ items: number }>(
+    const { rows } = await client.query<{ deliveries: number; items: number }>(
       `with gone as (
          delete from deliveries
          where (bucket, id) in (
@@ -174,13 +174,13 @@ async function endDeliveries(client: pg.PoolClient, day: number): Promise<number
          )
          returning cardinality(event_ids) as items
        )
-       select coalesce(sum(items), 0)::integer as items
+       select count(*)::integer as deliveries, coalesce(sum(items), 0)::integer as items
        from gone`,
       [firstIdAt((day + 1) * dayMs), deliveriesPerStatement],
     );
-    const { items } = rows[0]!;
-    if (items === 0) return total;
+    const { deliveries, items } = rows[0]!;
     total += items;
+    if (deliveries < deliveriesPerStatement) return total;
   }
 }
 
