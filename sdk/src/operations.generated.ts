@@ -1091,6 +1091,8 @@ export interface Target {
   card_signature_detail?: string | null;
   /** The origin to which a newer card moves the agent, until the owner names it in confirm_origin */
   offered_origin?: string | null;
+  /** The state of a newer card's signature, worse than verified, until the owner names it in confirm_signature */
+  offered_signature?: string | null;
   /** The mailbox or webhook target that receives each task's result as an item */
   result_target_id?: string | null;
   /** Unix seconds */

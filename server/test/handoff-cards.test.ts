@@ -400,9 +400,10 @@ describe("a signed card", () => {
       url: `${cards.origin}/a2a`,
       card_signature: "verified",
       offered_origin: null,
+      offered_signature: "none",
     });
     const agreed = await refresh(id, { confirm_signature: "none" });
-    expect(agreed.body).toMatchObject({ url: `${cards.origin}/unsigned`, card_signature: "none" });
+    expect(agreed.body).toMatchObject({ url: `${cards.origin}/unsigned`, offered_signature: null });
   });
 
   it("is replaced by an unsigned card at another origin when one request confirms both", async ({
@@ -417,10 +418,10 @@ describe("a signed card", () => {
     const origin = "https://moved.example.com";
     serve(wholeCard(`${origin}/a2a`));
     expect((await refresh(id)).headers["x-error-code"]).toBe("origin_unconfirmed");
+    expect(await read(id)).toMatchObject({ offered_origin: origin, offered_signature: "none" });
     const held = await refresh(id, { confirm_origin: origin });
     const [asked] = /\{.*\}/.exec(held.body.error)!;
     expect(JSON.parse(asked)).toEqual({ confirm_origin: origin, confirm_signature: "none" });
-    expect(await read(id)).toMatchObject({ offered_origin: origin });
     expect((await refresh(id, JSON.parse(asked))).body.url).toBe(`${origin}/a2a`);
   });
 });

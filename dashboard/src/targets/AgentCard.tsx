@@ -101,10 +101,8 @@ function signatureWords(target: Target): string {
 
 type Consent = Partial<Record<"confirm_origin" | "confirm_signature", string>>;
 
-/** The consent that the newer card needs. The service names the state of its signature only in `card_error`. */
-function neededConsent({ offered_origin: origin, card_error: problem }: Target): Consent | undefined {
-  const [, state] = /^had a verified signature, and its signature is now (\w+):/.exec(problem ?? "") ?? [];
-  if (!origin && state === undefined) return undefined;
+function neededConsent({ offered_origin: origin, offered_signature: state }: Target): Consent | undefined {
+  if (!origin && !state) return undefined;
   return { ...(origin && { confirm_origin: origin }), ...(state && { confirm_signature: state }) };
 }
 

@@ -179,6 +179,7 @@ async function describe(queries: Queries, targetIds: readonly string[]): Promise
       "key_set_url as card_signature_keys",
       "signature_detail as card_signature_detail",
       "offered_origin",
+      "offered_signature",
       "result_target_id",
       "bearer_origin",
       "auth_header",

@@ -159,6 +159,7 @@ export interface AgentCardRow {
   last_error: string | null;
   last_error_at: number | null;
   offered_origin: string | null;
+  offered_signature: "unverified" | "invalid" | "none" | null;
   bearer: Buffer | null;
   bearer_origin: string | null;
   auth_header: string | null;

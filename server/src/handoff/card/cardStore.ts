@@ -5,6 +5,9 @@ import { recordChange } from "../../audit/recordChange.ts";
 import { inTransactionOf, type AgentCardRow, type Queries } from "../../postgres/tables.ts";
 import type { GoodCard } from "./examineCard.ts";
 
+/** The changes of a newer card that wait for the owner's consent. */
+export type Offer = Pick<AgentCardRow, "offered_origin" | "offered_signature">;
+
 /** When a card was read, and how long it is fresh. */
 interface Freshness {
   nowMs: number;
@@ -26,6 +29,8 @@ export function cardColumns(card: GoodCard, times: Freshness) {
   } satisfies Updateable<AgentCardRow>;
 }
 
+const noOffer = { offered_origin: null, offered_signature: null } satisfies Offer;
+
 function readColumns({ nowMs, freshForMs }: Freshness) {
   const nowSeconds = Math.floor(nowMs / 1000);
   return {
@@ -34,7 +39,7 @@ function readColumns({ nowMs, freshForMs }: Freshness) {
     failures: 0,
     last_error: null,
     last_error_at: null,
-    offered_origin: null,
+    ...noOffer,
   } satisfies Updateable<AgentCardRow>;
 }
 
@@ -63,7 +68,7 @@ export async function readCard(queries: Queries, targetId: string) {
 export async function noteCardFailure(
   queries: Queries,
   targetId: string,
-  failure: { problem: string; nowMs: number; retryInMs: number; offeredOrigin?: string | null },
+  failure: { problem: string; nowMs: number; retryInMs: number; offer?: Offer },
 ): Promise<boolean> {
   const nowSeconds = Math.floor(failure.nowMs / 1000);
   const { numUpdatedRows } = await queries
@@ -73,7 +78,7 @@ export async function noteCardFailure(
       last_error: failure.problem,
       last_error_at: nowSeconds,
       refresh_at: nowSeconds + Math.ceil(failure.retryInMs / 1000),
-      ...(failure.offeredOrigin !== undefined && { offered_origin: failure.offeredOrigin }),
+      ...failure.offer,
     })
     .where("target_id", "=", targetId)
     .executeTakeFirst();

@@ -1,7 +1,14 @@
 import type { RefreshedBy, RefreshOutcome } from "../../targets/record/kind.ts";
 import type { CardSignatureState } from "./cardSignature.ts";
 import { formOf, unmetSecurity } from "./cardSecurity.ts";
-import { noteCardFailure, noteCardUnchanged, readCard, replaceCard, takeDueCards } from "./cardStore.ts";
+import {
+  noteCardFailure,
+  noteCardUnchanged,
+  type Offer,
+  readCard,
+  replaceCard,
+  takeDueCards,
+} from "./cardStore.ts";
 import { cardRetryMs, examineCard, type ExamineDeps, type GoodCard } from "./examineCard.ts";
 import type { Parts } from "../../items/parts.ts";
 
@@ -28,10 +35,10 @@ export async function refreshCard(
   const nowMs = deps.nowMs();
   const note = async (
     failure: Extract<CardOutcome, { problem: string }>,
-    { retryInMs, ...offer }: { retryInMs: number; offeredOrigin?: string | null },
+    next: { retryInMs: number; offer?: Offer },
   ): Promise<CardOutcome> => {
     const { problem } = failure;
-    const isNoted = await noteCardFailure(deps.queries, targetId, { problem, nowMs, retryInMs, ...offer });
+    const isNoted = await noteCardFailure(deps.queries, targetId, { problem, nowMs, ...next });
     return isNoted ? failure : { kind: "gone" };
   };
   const retry = { retryInMs: cardRetryMs(stored.failures + 1) };
@@ -53,8 +60,11 @@ export async function refreshCard(
         if (replaced !== "held") return { kind: "current", ...replaced };
       }
       const held = needed ?? unconfirmedOrigin(card.origin);
-      const isMoved = needed === undefined || isElsewhere(stored, card);
-      return note(held, { retryInMs: freshForMs, offeredOrigin: isMoved ? card.origin : null });
+      const offer = {
+        offered_origin: needed === undefined || isElsewhere(stored, card) ? card.origin : null,
+        offered_signature: lostSignature(stored, card),
+      };
+      return note(held, { retryInMs: freshForMs, offer });
     }
   }
 }
@@ -65,8 +75,8 @@ type StoredTrust = { bearer_origin: string | null; signature: CardSignatureState
 function consentNeeded(stored: StoredTrust, card: GoodCard, consent: Partial<RefreshedBy>): Held | undefined {
   const isMoved = isElsewhere(stored, card);
   if (isMoved && consent.confirmOrigin !== card.origin) return unconfirmedOrigin(card.origin);
-  const { state } = card.signatureFinding;
-  if (stored.signature === "verified" && state !== "verified" && consent.confirmSignature !== state) {
+  const state = lostSignature(stored, card);
+  if (state !== null && consent.confirmSignature !== state) {
     const origin = isMoved ? `"confirm_origin": "${card.origin}", ` : "";
     return {
       kind: "held",
@@ -79,6 +89,14 @@ function consentNeeded(stored: StoredTrust, card: GoodCard, consent: Partial<Ref
 
 function isElsewhere({ bearer_origin: bearerOrigin }: StoredTrust, card: GoodCard): boolean {
   return bearerOrigin !== null && bearerOrigin !== card.origin;
+}
+
+/** The state of the card's signature if it is no longer verified. */
+function lostSignature(
+  { signature }: StoredTrust,
+  { signatureFinding: { state } }: GoodCard,
+): Offer["offered_signature"] {
+  return signature === "verified" && state !== "verified" ? state : null;
 }
 
 type Held = Extract<RefreshOutcome, { kind: "held" }>;

@@ -35,6 +35,9 @@ export const agentAnswer = {
   offered_origin: nullableString(
     "The origin to which a newer card moves the agent, until the owner names it in confirm_origin",
   ),
+  offered_signature: nullableString(
+    "The state of a newer card's signature, worse than verified, until the owner names it in confirm_signature",
+  ),
   result_target_id: nullableString(
     "The mailbox or webhook target that receives each task's result as an item",
   ),
