@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { collectGarbage } from "../../test/support/collectGarbage.ts";
 import { createResolve } from "./resolve.ts";
 
 const typeA = 1;
@@ -138,4 +139,18 @@ test("a name that the system's resolver does not find in time delays no other na
   slow.resolve(["192.0.2.7"]);
   expect((await Promise.all(answers)).filter(Boolean)).toEqual([["192.0.2.7"]]);
   expect(await late).toEqual(["192.0.2.8"]);
+});
+
+test("keeps no answer of the system's resolver", async () => {
+  const { server } = await startNameServer({ [typeA]: [], [typeAaaa]: [] });
+  const answers: WeakRef<string[]>[] = [];
+  const lookup = async (): Promise<string[]> => {
+    const answer = ["192.0.2.7"];
+    answers.push(new WeakRef(answer));
+    return answer;
+  };
+  const resolve = createResolve({ servers: [server], lookup });
+  for (const name of ["one.example", "two.example", "three.example"]) await resolve(name);
+  await collectGarbage();
+  expect(answers.map((answer) => answer.deref())).toEqual([undefined, undefined, undefined]);
 });

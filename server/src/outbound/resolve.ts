@@ -95,7 +95,7 @@ async function askSystem(hostname: string): Promise<string[]> {
 /** How long a name waits for the system's resolver while it is busy with other names. */
 const turnLimitMs = 4_000;
 /** Resolves when all calls so far have ended. */
-let ended: Promise<unknown> = Promise.resolve();
+let ended: Promise<void> = Promise.resolve();
 
 /** Runs one call at a time in this process. @throws {Error} with the code ETIMEOUT when its turn does not come in time. */
 async function inTurn<T>(hostname: string, run: () => Promise<T>): Promise<T> {
@@ -109,7 +109,8 @@ async function inTurn<T>(hostname: string, run: () => Promise<T>): Promise<T> {
     const text = `the system's resolver was busy, so ${hostname} was not looked up`;
     throw Object.assign(new Error(text), { code: "ETIMEOUT", syscall: "getaddrinfo" });
   });
-  ended = Promise.allSettled([ended, result]);
+  // Without a value of its own, because the value of `allSettled` would refer to the values of all earlier calls.
+  ended = Promise.allSettled([ended, result]).then(() => undefined);
   return result;
 }
 
