@@ -1,11 +1,13 @@
 import { createServer } from "node:http";
+import type pg from "pg";
 import type { AddressInfo } from "node:net";
 import { describe, expect } from "vitest";
-import { bucketOf } from "../src/postgres/ids.ts";
+import { bucketOf, newId } from "../src/postgres/ids.ts";
 import {
   beginHandoff,
   type HandoffRecord,
   noteNothingSent,
+  type RecordDeps,
   recordHandoff,
 } from "../src/handoff/record/handoffStore.ts";
 import { Follower } from "../src/handoff/follow/follower.ts";
@@ -20,15 +22,17 @@ import {
 import { noChanges } from "./support/idleSink.ts";
 import { parseNetworks } from "../src/outbound/addressGuard.ts";
 import { createOutbound } from "../src/outbound/outbound.ts";
-import { createQuiet } from "../src/runtime/quiet.ts";
+import { neverQuiet } from "../src/runtime/quiet.ts";
 import { createLog } from "../src/telemetry/log.ts";
 import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts";
 import { createAgentTarget, readHandedOver } from "./support/agentTargets.ts";
 import { sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { noMask } from "../src/handoff/agent/agent.ts";
+import { type Agents, noMask } from "../src/handoff/agent/agent.ts";
 import { loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
 import type { Account, TestNode } from "./support/testNode.ts";
+import { countRows } from "./support/unseenRows.ts";
+import { until } from "./support/until.ts";
 
 const it = sharedNodeTest({ ...loopbackTargets, POSTRIDER_ROLES: "api" }).extend(
   "handoff",
@@ -78,9 +82,42 @@ async function acceptHandoff(node: TestNode, account: Account, cardUrl: string) 
   };
 }
 
-function claim({ pool }: TestNode, leaseToken: number): ReturnType<typeof claimPolls> {
-  const limits = { leaseMs: 60_000, limit: 100, perTarget: 100 };
+function claim({ pool }: TestNode, leaseToken: number, limit = 100): ReturnType<typeof claimPolls> {
+  const limits = { leaseMs: 60_000, limit, perTarget: 100 };
   return claimPolls(pool, { ...limits, leaseToken, cursor: firstPollCursor, skip: [] });
+}
+
+/** Adds due polls whose tasks are past their retention. */
+async function addDuePolls(pool: pg.Pool, targetId: string, count: number): Promise<void> {
+  for (let added = 0; added < count; added++) {
+    const id = newId(bucketOf(targetId), Date.now());
+    await pool.query(
+      `insert into handoff_polls (bucket, event_id, target_id, due_at, deadline_at)
+       values ($1, $2, $3, 1, 0)`,
+      [bucketOf(id), id, targetId],
+    );
+  }
+}
+
+/** A follower that pauses for five seconds when it has no room or finds nothing. */
+function createFollower(deps: RecordDeps, getAgent: Agents["get"]) {
+  const outbound = createOutbound({
+    allowHttp: false,
+    networks: parseNetworks(""),
+    userAgent: "Postrider/test",
+  });
+  const follower = new Follower({
+    ...deps,
+    outbound,
+    agents: { get: getAgent },
+    random: Math.random,
+    rereadCard: () => Promise.resolve("same"),
+    log: createLog("silent"),
+    metrics: { looked: () => undefined },
+    newToken: () => 7,
+    quiet: { ...neverQuiet, isQuiet: () => true },
+  });
+  return { follower, outbound };
 }
 
 it.beforeEach(async ({ node }) => {
@@ -211,26 +248,9 @@ describe("a poll of a task", () => {
     node,
   }) => {
     const looked = Promise.withResolvers<void>();
-    const outbound = createOutbound({
-      allowHttp: false,
-      networks: parseNetworks(""),
-      userAgent: "Postrider/test",
-    });
-    const follower = new Follower({
-      ...handoff.deps,
-      outbound,
-      agents: {
-        get() {
-          looked.resolve();
-          return Promise.reject(new Error("the connection was lost"));
-        },
-      },
-      random: Math.random,
-      rereadCard: () => Promise.resolve("same"),
-      log: createLog("silent"),
-      metrics: { looked: () => undefined },
-      newToken: () => 7,
-      quiet: createQuiet({ afterMs: Infinity }),
+    const { follower, outbound } = createFollower(handoff.deps, () => {
+      looked.resolve();
+      return Promise.reject(new Error("the connection was lost"));
     });
     follower.start();
     await looked.promise;
@@ -238,6 +258,17 @@ describe("a poll of a task", () => {
     outbound.close();
     const { rows } = await node.pool.query("select lease_until, lease_token, polls from handoff_polls");
     expect(rows).toEqual([{ lease_until: null, lease_token: null, polls: 0 }]);
+  });
+
+  it("follows another one of the same agent without a pause", async ({ handoff, node }) => {
+    await node.pool.query("delete from handoff_polls");
+    await addDuePolls(node.pool, handoff.targetId, 200);
+    const { follower, outbound } = createFollower(handoff.deps, () => Promise.resolve(undefined));
+    follower.start();
+    // With a pause of five seconds after each claim this would take minutes.
+    await until(async () => (await countRows(node.pool, "handoff_polls")) === 0);
+    await follower.stop();
+    outbound.close();
   });
 
   it("is repeated at once when the agent notifies of a change while it is in progress", async ({
@@ -264,6 +295,16 @@ describe("a poll of a task", () => {
     const found = { eventId, targetId, leaseToken: 7, view: viewOf("INPUT_REQUIRED") };
     expect(await recordHandoff(deps, found)).toBe("recorded");
     expect((await claim(node, 8)).polls).toHaveLength(1);
+  });
+
+  it("comes before all others of its agent when the agent notifies of a change", async ({
+    node,
+    handoff,
+  }) => {
+    await addDuePolls(node.pool, handoff.targetId, 3);
+    await hastenPoll(node.pool, handoff.eventId);
+    const { polls } = await claim(node, 7, 1);
+    expect(polls).toMatchObject([{ eventId: handoff.eventId }]);
   });
 
   it("can be scheduled further ahead than 32 bits of milliseconds", async ({ node, handoff }) => {
@@ -337,16 +378,7 @@ describe("a poll of a task", () => {
     cards,
   }) => {
     const other = await createAgentTarget(node, account, cards.url);
-    for (const target of [handoff.targetId, other]) {
-      for (let count = 0; count < 3; count++) {
-        const id = await sendItem(node, account, target);
-        await node.pool.query(
-          `insert into handoff_polls (bucket, event_id, target_id, due_at, deadline_at)
-           values ($1, $2, $3, 0, 0)`,
-          [bucketOf(id), id, target],
-        );
-      }
-    }
+    for (const target of [handoff.targetId, other]) await addDuePolls(node.pool, target, 3);
     const few = { leaseMs: 60_000, cursor: firstPollCursor, limit: 100, perTarget: 2 };
     const first = await claimPolls(node.pool, { ...few, leaseToken: 1, skip: [] });
     expect(first.polls.filter((poll) => poll.targetId === other)).toHaveLength(2);

@@ -20,8 +20,11 @@ interface PolledTarget {
   pausedUntilMs: number;
 }
 
-/** Maximum number of running polls: in total and per target. A target that does not answer has one at a time. */
-const most = { looks: 64, ofTarget: 8 };
+/**
+ * Maximum number of running polls: in total and per target. A target that does not answer has one at a time. A claim takes
+ * `ofClaim` of a target that has room for as many, so that it returns none.
+ */
+const most = { looks: 64, ofTarget: 8, ofClaim: 4 };
 const leaseMs = pollTimeoutMs * 3;
 /**
  * Pauses in milliseconds: while nothing is due; while nothing is due and the process is quiet; after a database error; for a
@@ -81,7 +84,7 @@ export class Follower {
         cursor: this.#cursor,
         skip: this.#fullTargets(),
         limit,
-        perTarget: most.ofTarget,
+        perTarget: most.ofClaim,
       });
       this.#cursor = claim.cursor;
       const refused = claim.polls.filter((poll) => !this.#take(poll));
@@ -99,7 +102,7 @@ export class Follower {
   #take(poll: Poll): boolean {
     const target = this.#targets.get(poll.targetId) ?? { inFlight: 0, failures: 0, pausedUntilMs: 0 };
     this.#targets.set(poll.targetId, target);
-    if (!hasRoom(target)) return false;
+    if (!hasRoom(target, 1)) return false;
     target.inFlight++;
     this.#inFlight++;
     void this.#look(target, poll);
@@ -123,12 +126,16 @@ export class Follower {
     }
     target.inFlight--;
     this.#inFlight--;
-    if (this.#inFlight === most.looks - 1) this.wake();
+    const isRoomFree =
+      this.#inFlight === most.looks - most.ofClaim || target.inFlight === most.ofTarget - most.ofClaim;
+    if (isRoomFree) this.wake();
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 
   #fullTargets(): string[] {
-    return [...this.#targets].filter(([, target]) => !hasRoom(target)).map(([targetId]) => targetId);
+    return [...this.#targets]
+      .filter(([, target]) => !hasRoom(target, most.ofClaim))
+      .map(([targetId]) => targetId);
   }
 
   #forgetIdleLanes(): void {
@@ -139,9 +146,9 @@ export class Follower {
   }
 }
 
-function hasRoom(target: PolledTarget): boolean {
+function hasRoom(target: PolledTarget, polls: number): boolean {
   if (target.pausedUntilMs > performance.now()) return false;
-  return target.inFlight < (target.failures > 0 ? 1 : most.ofTarget);
+  return target.failures > 0 ? target.inFlight === 0 : target.inFlight <= most.ofTarget - polls;
 }
 
 function noteTrouble(target: PolledTarget): void {

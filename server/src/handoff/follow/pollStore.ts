@@ -81,7 +81,7 @@ export async function postponePoll(
     text: `update handoff_polls
            set polls = $4,
              missing = $5,
-             due_at = ${nowMs} + case when due_at = 0 then 0 else $6::bigint end,
+             due_at = case when due_at = 0 then 0 else ${nowMs} + $6::bigint end,
              lease_until = null,
              lease_token = null
            where bucket = $1
@@ -119,17 +119,18 @@ export async function dropPoll(pool: pg.Pool, eventId: string): Promise<void> {
 }
 
 /**
- * Makes a task due for a poll now. A running poll may have read the task before it changed, so another poll must follow:
- * `due_at` is set to 0 while the lease lasts. @returns whether the task is followed and was not due.
+ * Makes a task due for a poll now, before all other tasks of its agent: `due_at` is set to 0. A claim sets it to its own time,
+ * so that a change that is reported while the poll runs causes another poll.
+ * @returns whether the task is followed and was not reported before.
  */
 export async function hastenPoll(pool: pg.Pool, eventId: string): Promise<boolean> {
   const { rowCount } = await pool.query({
     name: "hasten_poll",
     text: `update handoff_polls
-           set due_at = case when lease_until is null then ${nowMs} else 0 end
+           set due_at = 0
            where bucket = $1
              and event_id = $2
-             and due_at > case when lease_until is null then ${nowMs} else 0 end`,
+             and due_at > 0`,
     values: [bucketOf(eventId), eventId],
   });
   return rowCount === 1;

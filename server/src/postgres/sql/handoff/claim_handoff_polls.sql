@@ -93,7 +93,8 @@ begin
     leased as (
       update handoff_polls p
       set lease_until = v_now_ms + p_lease_ms,
-        lease_token = p_lease_token
+        lease_token = p_lease_token,
+        due_at = v_now_ms
       from due
       where p.bucket = v_bucket
         and p.event_id = due.event_id

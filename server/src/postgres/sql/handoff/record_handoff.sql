@@ -108,7 +108,7 @@ begin
     set polls = 0,
       missing = 0,
       -- due_at is 0 when the agent reported a change while this poll was in progress: the next poll is then due at once.
-      due_at = case when handoff_polls.due_at = 0 then v_now_ms else excluded.due_at end,
+      due_at = case when handoff_polls.due_at = 0 then 0 else excluded.due_at end,
       deadline_at = excluded.deadline_at,
       lease_until = null,
       lease_token = null;
