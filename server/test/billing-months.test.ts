@@ -1,8 +1,10 @@
 import { describe, expect } from "vitest";
 import { findAccount, renewCustomerAttempt } from "../src/billing/accountStore.ts";
 import { addMonths, pendingItems, periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
+import { forgetBatches } from "../src/billing/meterBatches.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
+import { countRows } from "./support/unseenRows.ts";
 
 /*
  * Accepted items are invoiced once, in their month, whichever process exports them and whichever requests are
@@ -61,6 +63,26 @@ describe("months", () => {
     expect(await reconcile({ pool, nowMs, processor: { ...processor, stripe } }, orgId)).toMatchObject({
       comparison: { latest_invoice: { currency: "eur", subtotal_cents: 10, difference_cents: null } },
     });
+  });
+
+  it("stay counted as exported when their batches are deleted, at the end of the next month", async ({
+    lab,
+    pool,
+  }) => {
+    const { orgId } = await lab.subscribed(1000);
+    const forgotten: number[] = [];
+    for (const month of [october, addMonths(october, 1)]) {
+      await lab.setClock(periodBounds(month).endSeconds);
+      await lab.addUsage(orgId, 2);
+      await lab.exportOnce();
+      forgotten.push(await forgetBatches(pool, lab.nowSeconds()));
+    }
+    expect(forgotten).toEqual([0, 1]);
+    expect(await countRows(pool, "meter_batches", { org_id: orgId })).toBe(2);
+    await lab.exportOnce();
+    const { meterEvents } = await lab.account.state();
+    expect(meterEvents.map(({ value }) => value)).toEqual([1000, 2, 2]);
+    expect((await readLedgerMonth(pool, orgId, october))!.exported).toBe(1000);
   });
 
   it("of a deleted customer hold no draft, also before another customer is created", async ({

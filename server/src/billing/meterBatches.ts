@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Period } from "./ledger.ts";
+import { addMonths, type Period, periodOf } from "./ledger.ts";
 
 /** Usage of one organization and month, sent as one event to the processor's meter. */
 export interface MeterBatch {
@@ -151,4 +151,32 @@ export async function readProgress(
     [batch.org_id, batch.period, batch.identifier],
   );
   return rows[0] ?? { exported: 0, unsettled: 0 };
+}
+
+const forgottenAtOnce = 20_000;
+
+/**
+ * Deletes exported batches of months before the previous one, because a busy organization has thousands a day. Their sums stay
+ * in `meter_counters`. A batch that an operator settled late is kept for as long as a batch may wait. @returns the number of
+ * deleted batches.
+ */
+export async function forgetBatches(pool: pg.Pool, nowSeconds: number): Promise<number> {
+  const firstKept = addMonths(periodOf(nowSeconds * 1000), -1);
+  for (let total = 0; ;) {
+    const { rowCount } = await pool.query(
+      `delete from meter_batches
+       where identifier in (
+         select b.identifier
+         from billing_accounts a
+         join meter_batches b on b.org_id = a.org_id
+         where b.period < $1
+           and b.status = 'exported'
+           and b.settled_at < $2
+         limit $3
+       )`,
+      [firstKept, nowSeconds - maxAgeSeconds, forgottenAtOnce],
+    );
+    total += rowCount ?? 0;
+    if ((rowCount ?? 0) < forgottenAtOnce) return total;
+  }
 }

@@ -3,6 +3,7 @@ import { type Chore, startLoop, trimming } from "../maintenance/chore.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { suspendLapsedGraces } from "./changeStatus.ts";
 import { exportUsage } from "./exportUsage.ts";
+import { forgetBatches } from "./meterBatches.ts";
 import { processEvents } from "./processEvents.ts";
 import { createProcessor } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
@@ -17,6 +18,7 @@ export type BillingWorker = ReturnType<typeof startBillingWorker>;
 const eventsName = "billing events";
 const eventsEveryMs = 5_000;
 const gracesEveryMs = 60_000;
+const forgettingEveryMs = 30 * 60_000;
 
 /** Runs the background work of billing; while live billing is disabled, only the end of grace periods. */
 export function startBillingWorker(deps: BillingWorkerDeps) {
@@ -58,5 +60,8 @@ export function billingChores(
     graces,
     guarded(eventsName, eventsEveryMs, () => processEvents(work)),
     guarded("usage export", config.meterExportSeconds * 1000, () => exportUsage(work)),
+    guarded("exported usage of earlier months", forgettingEveryMs, async (earlierMs) => ({
+      batches: await forgetBatches(pool, Math.floor(earlierMs / 1000)),
+    })),
   ];
 }
