@@ -3,7 +3,8 @@ import { ofTheDatabase, tableNames } from "../postgres/foreignTables.ts";
 import type { OwnTable, Partition } from "./parts.ts";
 
 /**
- * The tables to back up, in the schema where the session's search path finds `events`; referenced tables come first.
+ * The tables to back up, in the schema where the session's search path finds `events`. They are in the order in which the
+ * migrations create them, so that a table comes after those that its foreign keys refer to.
  */
 export async function ownTables(client: pg.ClientBase): Promise<OwnTable[]> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(
@@ -16,12 +17,11 @@ export async function ownTables(client: pg.ClientBase): Promise<OwnTable[]> {
        -- Unlogged tables contain nothing to keep.
        and c.relpersistence = 'p'
      group by c.oid, c.relname
-     order by c.relname`,
+     order by array_position($1, c.relname::text)`,
     [tableNames.filter((name) => !ofTheDatabase.includes(name))],
   );
   const partitions = await partitionsByTable(client);
-  const tables = rows.map(({ name, columns }) => ({ name, columns, partitions: partitions.get(name) ?? [] }));
-  return referredFirst(tables, await references(client));
+  return rows.map(({ name, columns }) => ({ name, columns, partitions: partitions.get(name) ?? [] }));
 }
 
 /**
@@ -55,36 +55,4 @@ async function partitionsByTable(client: pg.ClientBase): Promise<Map<string, Par
     found.set(parent, [...(found.get(parent) ?? []), partition]);
   }
   return found;
-}
-
-/** Pairs of tables of which `from` has a foreign key to `to`. */
-async function references(client: pg.ClientBase): Promise<{ from: string; to: string }[]> {
-  const { rows } = await client.query<{ from: string; to: string }>(
-    `select a.relname as from, b.relname as to
-     from pg_constraint k
-     join pg_class a on a.oid = k.conrelid
-     join pg_class b on b.oid = k.confrelid
-     where k.contype = 'f'
-       and a.relnamespace = ${home}
-       and b.relnamespace = ${home}
-       and a.oid <> b.oid`,
-  );
-  return rows;
-}
-
-function referredFirst(
-  tables: readonly OwnTable[],
-  pairs: readonly { from: string; to: string }[],
-): OwnTable[] {
-  const sorted: OwnTable[] = [];
-  const placed = new Set<string>();
-  let left = [...tables];
-  while (left.length > 0) {
-    const ready = left.filter(({ name }) => pairs.every(({ from, to }) => from !== name || placed.has(to)));
-    if (ready.length === 0) throw new Error("unreachable: foreign keys of the schema go round in a circle");
-    for (const table of ready) placed.add(table.name);
-    sorted.push(...ready);
-    left = left.filter(({ name }) => !placed.has(name));
-  }
-  return sorted;
 }
