@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readSqlFiles } from "./migrations.ts";
+import { functions } from "./sql/functions.generated.ts";
 
 /** The files with this version's SQL functions. */
 export const functionFiles = readSqlFiles(new URL("./sql/", import.meta.url));
@@ -37,45 +38,13 @@ export const ownSettings: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Functions that only other functions call: they run with the settings of their callers, and need not set them again in each
- * call.
+ * Functions that this version's TypeScript calls. Functions that only other functions call run with the settings of their
+ * callers, and need not set them again in each call.
  */
-export const innerFunctions = [
-  "try_lock_message_keys",
-  "lock_message_keys",
-  "unpark_messages",
-  "choose_keyed_messages",
-  "message_refusal",
-  "bury_messages",
-  "return_messages",
-  "return_message_of_key",
-  "put_message",
-  "last_position",
-  "lock_claim_ids",
-  "repeated_requests",
-  "repeat_claims",
-  "remember_claims",
-  "narrow_choice",
-  "choose_returned_messages",
-  "count_within_bytes",
-  "left_in_mailbox",
-  "store_replays",
-  "cancel_locked_deliveries",
-  "cancel_message",
-  "lock_message",
-  "withdraw_message",
-  "withdraw_delivery",
-  "erase_answers",
-  "note_dead_messages",
-  "make_operational_items",
-  "publication_targets_of",
-  "erase_publication",
-  "idempotency_winners",
-  "store_published_items",
-] as const;
+export const calledFunctions: ReadonlySet<string> = new Set(Object.keys(functions));
 
 /** The schema of this version's functions; other versions and working copies have schemas of their own beside it. */
-export const functionSchema = `postrider_f_${digestOf([functionFiles, plannerSettings, [...ownSettings], innerFunctions])}`;
+export const functionSchema = `postrider_f_${digestOf([functionFiles, plannerSettings, [...ownSettings], [...calledFunctions]])}`;
 
 /** Regular expression (PostgreSQL syntax) for all names that {@link functionSchema} can have. */
 export const functionSchemaPattern = "^postrider_f_[0-9a-f]{12}$";

@@ -1,8 +1,8 @@
 import type pg from "pg";
 import {
+  calledFunctions,
   functionFiles,
   functionSchema,
-  innerFunctions,
   ownSettings,
   plannerSettingsOn,
 } from "./functionSchema.ts";
@@ -70,13 +70,11 @@ async function steerPlanner(client: pg.ClientBase, isDistributed: boolean): Prom
        and l.lanname = 'plpgsql'`,
     [functionSchema],
   );
-  const inner = new Set<string>(innerFunctions);
   for (const { name, signature } of rows) {
-    if (inner.delete(name)) continue;
+    if (!calledFunctions.has(name)) continue;
     const its = (ownSettings.get(name) ?? settings).map((one) => `set ${one}`);
     await client.query(`alter function ${signature} ${its.join(" ")}`);
   }
-  if (inner.size > 0) throw new SchemaError(`there is no function ${[...inner].join(", ")}`);
 }
 
 const insufficientPrivilege = "42501";

@@ -8,10 +8,6 @@ export const composites = {
 
 /** The parameters and columns of each SQL function. */
 export const functions = {
-  abandon_handoffs: {
-    parameters: { p_bucket: "int2", p_target: "uuid", p_limit: "int4" },
-    columns: { abandon_handoffs: "int4" },
-  },
   accept_items: {
     parameters: { p_lease_ms: "int4", p_lease_token: "int8", p_pair_key_hashes: "bytea[]", p_pair_target_ids: "uuid[]", p_pair_legacy: "bool[]", p_pair_largest: "int4[]", p_pair_filters: "uuid[]", p_pairs: "int2[]", p_ids: "uuid[]", p_group_ids: "uuid[]", p_group_ends: "int2[]", p_group_items: "int2[]", p_group_immediate: "bool[]", p_sizes: "int4[]", p_payloads: "bytea[]", p_event_types: "text[]", p_correlation_ids: "text[]", p_ordering_keys: "text[]", p_key_digests: "uuid[]", p_body_digests: "uuid[]", p_trace_contexts: "bytea[]", p_differs: "bool[]" },
     columns: { codes: "text", winners: "uuid[]", pair_versions: "int8[]", pair_kinds: "int2[]", pair_held: "bool[]", pair_filters: "text[]" },
@@ -108,10 +104,6 @@ export const functions = {
     parameters: { p_retention_ms: "int8", p_org: "uuid", p_mailbox: "uuid", p_id: "uuid", p_reason: "text", p_user: "uuid", p_email: "text", p_intervention: "uuid" },
     columns: { force_message: "text" },
   },
-  intake_refusal: {
-    parameters: { p_caller: "uuid", p_status: "text", p_grace_ends_at: "int8", p_now_ms: "int8" },
-    columns: { intake_refusal: "text" },
-  },
   is_handoff: {
     parameters: { p_kind: "int2" },
     columns: { is_handoff: "bool" },
@@ -132,17 +124,9 @@ export const functions = {
     parameters: { p_retention_ms: "int8" },
     columns: { unread: "int8", claimed: "int8", dead: "int8", oldest_seconds: "float8" },
   },
-  message_key_lock: {
-    parameters: { p_mailbox: "uuid", p_key: "text" },
-    columns: { message_key_lock: "int8" },
-  },
   message_status: {
     parameters: { p_state: "int2", p_claimable_at: "int8", p_claim_count: "int4", p_max_claims: "int4", p_now_ms: "int8" },
     columns: { message_status: "text" },
-  },
-  new_item_id: {
-    parameters: { p_bucket: "int2", p_ms: "int8" },
-    columns: { new_item_id: "uuid" },
   },
   note_operational_event: {
     parameters: { p_type: "text", p_org: "uuid", p_target: "uuid", p_event_ids: "uuid[]", p_reason: "text" },
@@ -168,10 +152,6 @@ export const functions = {
     parameters: { p_org: "uuid", p_publication: "uuid", p_most_items: "int4", p_verdict_filters: "uuid[]", p_verdict_passed: "bool[]", p_erasure_allowance_ms: "int8" },
     columns: { code: "text", item_ids: "uuid[]", target_ids: "uuid[]", kinds: "int2[]", filters: "text[]" },
   },
-  pulled_kinds: {
-    parameters: {},
-    columns: { pulled_kinds: "int2[]" },
-  },
   record_handoff: {
     parameters: { p_event_id: "uuid", p_is_acceptance: "bool", p_lease_token: "int8", p_task_id: "text", p_context_id: "text", p_state: "text", p_status_message: "text", p_status_parts: "text", p_artifacts: "text", p_is_truncated: "bool", p_fingerprint: "text", p_follow_error: "text", p_outcome: "text", p_poll_in_ms: "int8", p_deadline_in_ms: "int8", p_result_target: "uuid", p_result_id: "uuid", p_result_type: "text", p_result_payload: "bytea" },
     columns: { record_handoff: "text" },
@@ -191,10 +171,6 @@ export const functions = {
   reschedule_deliveries: {
     parameters: { p_bucket: "int2", p_target: "uuid", p_from_due_at: "int8", p_now_ms: "int8", p_limit: "int4" },
     columns: { changed: "int4", last_due_at: "int8" },
-  },
-  row_of_items: {
-    parameters: { p_first: "uuid", p_items: "int8" },
-    columns: { row_of_items: "uuid" },
   },
   settle_replayed: {
     parameters: { p_replay_ids: "uuid[]", p_event_ids: "uuid[]", p_delivered: "bool[]", p_in_ms: "int4[]" },
@@ -223,9 +199,5 @@ export const functions = {
   tell_operational_events: {
     parameters: { p_limit: "int4", p_pace_ms: "int4" },
     columns: { item_id: "uuid", listener_id: "uuid", listener_kind: "text", event_type: "text", status: "text" },
-  },
-  walk_by_clock: {
-    parameters: { p_watermark: "int8", p_now_ms: "int8" },
-    columns: { walk_by_clock: "int8" },
   },
 } as const;
