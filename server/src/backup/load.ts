@@ -1,5 +1,4 @@
-import { finished } from "node:stream/promises";
-import type { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import pg from "pg";
 import { applyMigrations } from "../postgres/applyMigrations.ts";
 import { cellSchemas } from "../postgres/cells.ts";
@@ -9,9 +8,8 @@ import { migrationLockKey } from "../postgres/migrate.ts";
 import { baseline, lastCommitBeforeBaseline, migrations } from "../postgres/migrations.ts";
 import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
 import { tablesWithoutKey } from "../postgres/partitions.ts";
-import type { Contents, Manifest, OwnCell, OwnTable, Part, Sequence } from "./parts.ts";
+import type { Contents, Manifest, OwnCell, OwnTable, Sequence } from "./parts.ts";
 import { findFirstIn, openSession } from "./takeSnapshot.ts";
-import { once } from "node:events";
 
 /** Mark that a load leaves in the database that it fills. */
 export interface Mark {
@@ -141,41 +139,39 @@ function isSetting(text: string): boolean {
   return /^[a-z_]+=[a-z0-9.]+$/.test(text);
 }
 
-async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncIterable<Part>): Promise<number> {
+async function loadRows(client: pg.Client, manifest: Manifest, parts: Contents["parts"]): Promise<number> {
   const places = new Map<string | undefined, readonly OwnTable[]>([[undefined, manifest.tables]]);
   for (const { schema, tables } of manifest.cells ?? []) places.set(schema, tables);
   let place: string | undefined;
   let total = 0;
-  let sink: Writable | undefined;
-  let failure: Error | undefined;
-  try {
-    for await (const part of parts) {
-      if (failure !== undefined) throw failure;
-      switch (part.kind) {
-        case "begin":
-          if (part.schema === undefined) await client.query("reset search_path");
-          else if (part.schema !== place) await findFirstIn(client, part.schema);
-          place = part.schema;
-          sink = rowsInto(client, intoOf(part.table, places.get(part.schema)));
-          // The error may occur while the next part is read.
-          sink.on("error", (error) => (failure = error));
-          break;
-        case "bytes":
-          if (!sink!.write(part.bytes)) await drained(sink!);
-          break;
-        case "end": {
-          const rows = await endOf(sink!);
-          if (rows !== part.rows) throw new Error(`a table has ${rows} rows instead of ${part.rows}`);
-          total += rows;
-          break;
-        }
-      }
-    }
-    return total;
-  } catch (error) {
-    // Ends a COPY that waits for more rows, behind which the rollback would wait forever. A COPY that failed has already ended.
-    if (failure === undefined) sink?.destroy();
-    throw error;
+  for await (const part of parts) {
+    if (part.kind !== "begin") throw new Error("unreachable: rows are in a table");
+    if (part.schema === undefined) await client.query("reset search_path");
+    else if (part.schema !== place) await findFirstIn(client, part.schema);
+    place = part.schema;
+    const sink = rowsInto(client, intoOf(part.table, places.get(part.schema)));
+    let wanted = 0;
+    await pipeline(
+      rowsUntilEnd(parts, (rows) => (wanted = rows)),
+      sink,
+    );
+    const { rowCount } = sink as unknown as { rowCount: number };
+    if (rowCount !== wanted) throw new Error(`a table has ${rowCount} rows instead of ${wanted}`);
+    total += rowCount;
+  }
+  return total;
+}
+
+/** The rows of the table that has begun. @param ended called with their number. */
+async function* rowsUntilEnd(
+  parts: Contents["parts"],
+  ended: (rows: number) => void,
+): AsyncGenerator<Buffer, void> {
+  for (;;) {
+    const { value: part } = await parts.next();
+    if (part?.kind === "bytes") yield part.bytes;
+    else if (part?.kind === "end") return ended(part.rows);
+    else throw new Error("unreachable: a table ends before the next one begins");
   }
 }
 
@@ -185,24 +181,7 @@ function intoOf(table: string, tables: readonly OwnTable[] = []): string {
   return `${pg.escapeIdentifier(table)} (${columns.map((column) => pg.escapeIdentifier(column)).join(", ")})`;
 }
 
-async function endOf(sink: Writable): Promise<number> {
-  sink.end();
-  await finished(sink);
-  return (sink as unknown as { rowCount: number }).rowCount;
-}
-
 async function setSequence(client: pg.Client, { name, last }: Sequence): Promise<void> {
   if (last === null) return;
   await client.query("select setval($1::regclass, $2::bigint)", [pg.escapeIdentifier(name), last]);
-}
-
-/** Waits until a stream accepts more data, or has ended. Leaves no listeners behind. @throws the stream's error. */
-export async function drained(sink: Writable): Promise<void> {
-  const settled = new AbortController();
-  const { signal } = settled;
-  try {
-    await Promise.race([once(sink, "drain", { signal }), finished(sink, { signal, cleanup: true })]);
-  } finally {
-    settled.abort();
-  }
 }

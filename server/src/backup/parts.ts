@@ -71,6 +71,6 @@ export type Part =
 export interface Contents {
   manifest: Manifest;
   /** Must be read once, to its end, before `sequences`. */
-  parts: AsyncIterable<Part>;
+  parts: AsyncGenerator<Part, void>;
   sequences: () => Promise<readonly Sequence[]>;
 }
