@@ -47,36 +47,41 @@ export async function beginHandoff(
   }
 }
 
-/** Records that the agent certainly did not receive the message, so that it may be sent again. */
-export function noteNothingSent(pool: pg.Pool, eventId: string): Promise<void> {
-  return note(pool, eventId, {
+/**
+ * Records that the agent certainly did not receive the message, so that it may be sent again; only for the holder of the lease,
+ * because another process may have sent the message since.
+ */
+export async function noteNothingSent(
+  pool: pg.Pool,
+  { rowId, eventId, leaseToken }: Pick<Delivery, "rowId" | "eventId" | "leaseToken">,
+): Promise<void> {
+  await pool.query({
     name: "note_nothing_sent",
-    set: "unanswered_since = null",
-    where: "unanswered_since is not null",
+    text: `update handoffs
+           set unanswered_since = null
+           where bucket = $1
+             and event_id = $2
+             and unanswered_since is not null
+             and exists (
+               select
+               from deliveries d
+               where d.bucket = $1
+                 and d.id = $3
+                 and d.lease_token = $4
+             )`,
+    values: [bucketOf(eventId), eventId, rowId, leaseToken],
   });
 }
 
 /** Records that a message is sent again although an earlier one may have created a task. */
-export function notePossibleDuplicate(pool: pg.Pool, eventId: string): Promise<void> {
-  return note(pool, eventId, {
-    name: "note_possible_duplicate",
-    set: "possible_duplicate = true",
-    where: "not possible_duplicate",
-  });
-}
-
-async function note(
-  pool: pg.Pool,
-  eventId: string,
-  { name, set, where }: { name: string; set: string; where: string },
-): Promise<void> {
+export async function notePossibleDuplicate(pool: pg.Pool, eventId: string): Promise<void> {
   await pool.query({
-    name,
+    name: "note_possible_duplicate",
     text: `update handoffs
-           set ${set}
+           set possible_duplicate = true
            where bucket = $1
              and event_id = $2
-             and ${where}`,
+             and not possible_duplicate`,
     values: [bucketOf(eventId), eventId],
   });
 }

@@ -225,7 +225,7 @@ class Attempt {
   }
 
   async #decline(outcome: AttemptOutcome): Promise<AttemptResult> {
-    await noteNothingSent(this.#deps.direct, this.#delivery.eventId);
+    await noteNothingSent(this.#deps.direct, this.#delivery);
     return this.result(outcome);
   }
 

@@ -3,7 +3,7 @@
 -- billed and never go to an agent. Without an outcome the next poll is scheduled.
 -- p_lease_token is the lease of a poll, null for a caller without one. Codes:
 --   r recorded
---   a accepted before, possibly with another task: the first acceptance stays
+--   a accepted before: the first acceptance stays, and with another task there is a duplicate
 --   e ended before: nothing changes any more
 --   l the poll's lease has passed to another holder
 --   n there is no such handoff
@@ -50,11 +50,16 @@ begin
       and p.event_id = p_event_id;
     return 'n';
   end if;
+  if p_is_acceptance and v_handoff.accepted_at is not null then
+    update handoffs h
+    set possible_duplicate = true
+    where h.bucket = v_bucket
+      and h.event_id = p_event_id
+      and (p_task_id is null or h.task_id is distinct from p_task_id);
+    return 'a';
+  end if;
   if v_handoff.outcome is not null then
     return 'e';
-  end if;
-  if p_is_acceptance and v_handoff.accepted_at is not null then
-    return 'a';
   end if;
   if p_lease_token is not null and not exists (
     select
