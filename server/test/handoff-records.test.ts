@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type pg from "pg";
 import type { AddressInfo } from "node:net";
 import { describe, expect } from "vitest";
@@ -99,13 +99,10 @@ async function addDuePolls(pool: pg.Pool, targetId: string, count: number): Prom
   }
 }
 
-/** A follower that pauses for five seconds when it has no room or finds nothing. */
+/** A follower that pauses for five seconds when it has no room or finds nothing, and the results of its polls. */
 function createFollower(deps: RecordDeps, getAgent: Agents["get"]) {
-  const outbound = createOutbound({
-    allowHttp: false,
-    networks: parseNetworks(""),
-    userAgent: "Postrider/test",
-  });
+  const outbound = createLocalOutbound();
+  const looks: string[] = [];
   const follower = new Follower({
     ...deps,
     outbound,
@@ -113,11 +110,35 @@ function createFollower(deps: RecordDeps, getAgent: Agents["get"]) {
     random: Math.random,
     rereadCard: () => Promise.resolve("same"),
     log: createLog("silent"),
-    metrics: { looked: () => undefined },
+    metrics: { looked: (look) => looks.push(look) },
     newToken: () => 7,
     quiet: { ...neverQuiet, isQuiet: () => true },
   });
-  return { follower, outbound };
+  return { follower, outbound, looks };
+}
+
+function createLocalOutbound() {
+  return createOutbound({
+    allowHttp: true,
+    networks: parseNetworks("127.0.0.0/8"),
+    userAgent: "Postrider/test",
+  });
+}
+
+/** An agent that answers every request alike. */
+async function startAgent(targetId: string, answer: (response: ServerResponse) => void) {
+  const server = createServer((_request, response) => answer(response));
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const agent = {
+    targetId,
+    version: 1,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a`,
+    tenant: null,
+    extensions: [],
+    pushNotifications: false,
+    credential: { header: null, mask: noMask },
+  };
+  return { agent, server };
 }
 
 it.beforeEach(async ({ node }) => {
@@ -138,7 +159,10 @@ describe("a send is recorded before the message is sent", () => {
     await handoff.lease(2);
     const again = await handoff.begin(2);
     expect(again).toMatchObject({ kind: "unanswered" });
-    await noteNothingSent(node.pool, handoff.eventId);
+    const delivery = { rowId: handoff.eventId, eventId: handoff.eventId };
+    await noteNothingSent(node.pool, { ...delivery, leaseToken: 1 });
+    expect(await handoff.begin(2)).toEqual(again);
+    await noteNothingSent(node.pool, { ...delivery, leaseToken: 2 });
     expect(await handoff.begin(2)).toEqual({ kind: "send" });
   });
 
@@ -152,9 +176,11 @@ describe("a send is recorded before the message is sent", () => {
     await handoff.lease(1);
     await handoff.begin(1);
     expect(await handoff.accept(viewOf("WORKING", "first"))).toBe("recorded");
+    expect(await handoff.accept(viewOf("COMPLETED", "first"))).toBe("accepted before");
+    expect(await handoff.read()).toMatchObject({ possible_duplicate: false });
     expect(await handoff.accept(viewOf("WORKING", "second"))).toBe("accepted before");
     expect(await handoff.begin(1)).toEqual({ kind: "accepted" });
-    expect(await handoff.read()).toMatchObject({ task_id: "first" });
+    expect(await handoff.read()).toMatchObject({ task_id: "first", possible_duplicate: true });
   });
 });
 
@@ -271,6 +297,27 @@ describe("a poll of a task", () => {
     outbound.close();
   });
 
+  it("does not wait for tasks of the same agent that cannot be read", async ({ handoff, node }) => {
+    const { agent, server } = await startAgent(handoff.targetId, (response) => response.end("{}"));
+    await addDuePolls(node.pool, handoff.targetId, 20);
+    await node.pool.query(
+      `insert into handoffs (bucket, event_id, org_id, target_id, accepted_at, task_id, updated_at)
+       select p.bucket, p.event_id, h.org_id, p.target_id, 1, 't1', 1
+       from handoff_polls p
+       join handoffs h on h.bucket = p.bucket and h.event_id = $1
+       where p.due_at = 1`,
+      [handoff.eventId],
+    );
+    const { follower, outbound, looks } = createFollower(handoff.deps, () => Promise.resolve(agent));
+    follower.start();
+    // A pause after each one, of up to 30 seconds, would take minutes.
+    await until(() => looks.length >= 20);
+    await follower.stop();
+    outbound.close();
+    server.close();
+    expect(new Set(looks)).toEqual(new Set(["unreadable"]));
+  });
+
   it("is repeated at once when the agent notifies of a change while it is in progress", async ({
     node,
     handoff,
@@ -319,36 +366,18 @@ describe("a poll of a task", () => {
     node,
   }) => {
     const [poll] = (await claim(node, 7)).polls;
-    const server = createServer((_request, response) =>
+    const { agent, server } = await startAgent(handoff.targetId, (response) =>
       response.writeHead(503, { "retry-after": "86400" }).end(),
     );
-    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-    const outbound = createOutbound({
-      allowHttp: true,
-      networks: parseNetworks("127.0.0.0/8"),
-      userAgent: "Postrider/test",
-    });
-    const agent = {
-      targetId: handoff.targetId,
-      version: 1,
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a`,
-      tenant: null,
-      extensions: [],
-      pushNotifications: false,
-      credential: { header: null, mask: noMask },
+    const outbound = createLocalOutbound();
+    const deps = {
+      ...handoff.deps,
+      outbound,
+      agents: { get: () => Promise.resolve(agent) },
+      random: () => 0.5,
+      rereadCard: () => Promise.resolve("same" as const),
     };
-    const look = await followTask(
-      {
-        ...handoff.deps,
-        outbound,
-        agents: { get: () => Promise.resolve(agent) },
-        random: () => 0.5,
-        rereadCard: () => Promise.resolve("same"),
-      },
-      poll!,
-    );
-    outbound.close();
-    server.close();
+    const look = await followTask(deps, poll!);
     expect(look).toBe("trouble");
     const { rows } = await node.pool.query<{ wait: number; left: number }>(
       `select (due_at - extract(epoch from clock_timestamp()) * 1000)::integer as wait, (deadline_at - due_at)::integer as left
@@ -357,6 +386,12 @@ describe("a poll of a task", () => {
     // Without Retry-After the first poll comes after a second or two.
     expect(rows[0]!.wait).toBeGreaterThan(20_000);
     expect(rows[0]!.left).toBeGreaterThan(-5_000);
+    // A single failure, such as the first poll after a long downtime, does not end the task.
+    const late = { ...poll!, deadlineAtMs: 0 };
+    expect(await followTask(deps, late)).toBe("trouble");
+    expect(await followTask(deps, { ...late, followError: "the agent answered 503" })).toBe("ended");
+    outbound.close();
+    server.close();
   });
 
   it("that finds nothing new keeps its count of polls, and one that finds a change resets the count", async ({

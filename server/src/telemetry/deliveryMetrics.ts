@@ -92,6 +92,6 @@ export function createHandoffMetrics(registry: Registry) {
     labelNames: ["look"],
     registers: [registry],
   });
-  /** The result of one poll: unchanged, changed, ended, missing, trouble or dropped. */
+  /** The result of one poll: unchanged, changed, ended, missing, unreadable, trouble or dropped. */
   return { looked: (look: string) => looks.inc({ look }) };
 }

@@ -14,8 +14,11 @@ export interface FollowDeps extends RecordDeps {
   rereadCard: RereadCard;
 }
 
-/** The result of one poll of a task; `trouble` means that the agent could not be asked. */
-export type Look = "unchanged" | "changed" | "ended" | "missing" | "trouble" | "dropped";
+/**
+ * The result of one poll of a task; `trouble` means that the agent could not be asked, `unreadable` that its answer about this
+ * task is not a task of A2A 1.0.
+ */
+export type Look = "unchanged" | "changed" | "ended" | "missing" | "unreadable" | "trouble" | "dropped";
 
 export const pollTimeoutMs = 10_000;
 /**
@@ -51,8 +54,9 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
     case "moved":
       await deps.rereadCard(poll.targetId, pollTimeoutMs);
       return postpone(deps, poll, "trouble", seen);
+    case "unreadable":
     case "trouble":
-      return postpone(deps, poll, "trouble", seen);
+      return postpone(deps, poll, seen.kind, seen);
   }
 }
 
@@ -78,7 +82,7 @@ export function getTask(
 }
 
 interface Problem {
-  kind: "missing" | "moved" | "trouble";
+  kind: "missing" | "moved" | "unreadable" | "trouble";
   error: string;
   /** The agent's `Retry-After` header, as received. */
   retryAfter?: string | null;
@@ -92,10 +96,10 @@ function readAnswer(answer: AgentAnswer, taskId: string, mask: CredentialMask): 
       const reading = readTaskOf(taskId, answer.value, mask);
       return reading.ok
         ? { kind: "task", view: reading.view }
-        : { kind: "trouble", error: `the agent's answer ${reading.problem}` };
+        : { kind: "unreadable", error: `the agent's answer ${reading.problem}` };
     }
     case "garbled":
-      return { kind: "trouble", error: `the agent's answer ${answer.problem}` };
+      return { kind: "unreadable", error: `the agent's answer ${answer.problem}` };
     case "refused": {
       const { message: error, retryAfter } = answer;
       if (answer.status === 404) return { kind: "missing", error, retryAfter };
@@ -120,12 +124,14 @@ async function recordChange(deps: FollowDeps, poll: Poll, view: TaskView): Promi
 async function postpone(
   deps: FollowDeps,
   poll: Poll,
-  look: "unchanged" | "missing" | "trouble",
+  look: "unchanged" | "missing" | "unreadable" | "trouble",
   problem?: Problem,
 ): Promise<Look> {
   const error = problem?.error ?? null;
   const leftMs = poll.deadlineAtMs - deps.nowMs();
-  if (leftMs <= 0) {
+  // After a long downtime of the service, the first poll is the only one that saw this problem.
+  const isNew = error !== null && poll.followError === null;
+  if (leftMs <= 0 && !isNew) {
     const why = error ?? `the task has been ${poll.state ?? "the same"} for too long`;
     return giveUp(deps, poll, `the task is no longer followed: ${why}`);
   }
