@@ -26,6 +26,16 @@ test("a warning is written once in half a minute, however often a loop fails", a
   expect(lines).toHaveLength(4);
 });
 
+test("a fault that concerns many events is written once in half a minute, with one of them", () => {
+  const { log, lines } = openLog();
+  for (let n = 0; n < 50; n++) log.warn({ event_id: `e${n}`, target_id: "t" }, "sent again");
+  log.warn({ event_id: "e50", target_id: "u" }, "sent again");
+  expect(lines).toMatchObject([
+    { event_id: "e0", target_id: "t" },
+    { event_id: "e50", target_id: "u" },
+  ]);
+});
+
 test("equal errors, such as PostgreSQL's lines about a full disk, are written once in half a minute", () => {
   const { log, lines } = openLog();
   for (let n = 0; n < 50; n++) log.error({}, "postgresql: FATAL:  could not write init file");

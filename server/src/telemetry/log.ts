@@ -118,8 +118,14 @@ export function createLog(level: string, options: LogOptions = {}) {
   };
 }
 
-/** The parts that two lines about the same fault share: all fields, and the error's text without its stack. */
-function describeLine({ err, ...fields }: { err?: unknown }, message: string): string {
+/**
+ * The parts that two lines about the same fault share: all fields except the event, because a fault of a target or of the database
+ * may concern thousands of events, and the error's text without its stack.
+ */
+function describeLine(
+  { err, event_id: _example, ...fields }: { err?: unknown; event_id?: string },
+  message: string,
+): string {
   return `${message} ${JSON.stringify(fields)} ${err instanceof Error ? err.message : String(err)}`;
 }
 
