@@ -62,7 +62,7 @@ export class Exchange implements Job, Expiring {
   }
 
   expire(): void {
-    const seconds = this.timeoutMs / 1000;
+    const seconds = Math.round(this.timeoutMs) / 1000;
     if (this.connection === null) {
       this.#fail({ code: "local", message: `no free connection to the host within ${seconds} s` });
       return;

@@ -277,7 +277,7 @@ test("a request that never got a connection ends with an error that does not bla
   const receiver = await receiverThat(() => undefined);
   const outbound = outboundWith({ maxConnectionsPerOrigin: 1 });
   const first = outbound.request(post(receiver.url, { timeoutMs: patientMs }));
-  expect(await outbound.request(post(receiver.url, { timeoutMs: 100 }))).toMatchObject({
+  expect(await outbound.request(post(receiver.url, { timeoutMs: 99.9999 }))).toMatchObject({
     code: "local",
     message: "no free connection to the host within 0.1 s",
     sent: false,
