@@ -221,4 +221,35 @@ describe("an answer or cancellation is refused with the reason for", () => {
       ]);
     }
   });
+
+  it("neither an answer nor a cancellation that the agent takes with an unreadable answer", async ({
+    service,
+    account,
+    cards,
+    answer,
+    cancel,
+  }) => {
+    let shown: object = { id: "t1", status: { state: "TASK_STATE_INPUT_REQUIRED" } };
+    let taken: object | string = { task: shown };
+    const asked: string[] = [];
+    cards.answer = (response) => {
+      const { method, url } = response.req;
+      if (url === "/card.json") return answerJson(response, wholeCard(`${cards.origin}/a2a`));
+      if (method === "GET") return answerJson(response, shown);
+      asked.push(url!);
+      return answerJson(response, taken);
+    };
+    const targetId = await createAgentTarget(service, account, cards.url);
+    const id = await sendItem(service, account, targetId, "begin");
+    await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === "INPUT_REQUIRED");
+    taken = "thanks";
+    expect((await answer(id, "yes")).status).toBe(200);
+    shown = { id: "t1", status: { state: "working" } };
+    expect(await answer(id, "yes")).toMatchObject({
+      status: 502,
+      body: { error: "the agent's answer has no task state at $.status.state" },
+    });
+    expect((await cancel(id)).status).toBe(200);
+    expect(asked).toEqual(["/a2a/message:send", "/a2a/message:send", "/a2a/tasks/t1:cancel"]);
+  });
 });

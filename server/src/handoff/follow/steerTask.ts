@@ -53,7 +53,7 @@ export async function answerTask(
   deps: SteerDeps,
   input: { orgId: string; eventId: string; payload: Buffer; key: string | null },
 ): Promise<SteerOutcome> {
-  const task = await findLiveTask(deps, input.orgId, input.eventId);
+  const task = await findLiveTask(deps, input, successOf);
   if (task.kind !== "live") return task;
   const message = await identify(deps, task, input.key);
   if (message.kind === "agent_failed") return message;
@@ -68,10 +68,10 @@ export async function answerTask(
     contextId: task.handoff.context_id,
   };
   const answer = await sendMessage(deps.outbound, task.agent, parts, { timeoutMs: pollTimeoutMs });
-  const sent = successOf(answer, "accept the message");
+  // The agent has accepted the message, even if its answer cannot be parsed; polls will show the task's state.
+  const sent = doneOf(answer, "accept the message");
   if (sent.kind === "agent_failed") return sent;
   const reading = readSendAnswer(sent.value, maskOf(task.agent));
-  // The agent has accepted the message, even if its answer cannot be parsed; polls will show the task's state.
   const isSameTask = reading.ok && reading.view.taskId === task.taskId;
   await record(deps, task, isSameTask ? reading.view : null);
   return withHandoff(deps, input, { kind: "answered", isReplayed: false });
@@ -87,12 +87,12 @@ async function withHandoff<Outcome extends object>(
   return handoff === null ? { kind: "unknown" } : { ...outcome, handoff };
 }
 
-/** Asks the agent to cancel a task (section 3.1.5). */
+/** Asks the agent to cancel a task (section 3.1.5), also one that it shows in a form that cannot be read. */
 export async function cancelTask(
   deps: SteerDeps,
   input: { orgId: string; eventId: string },
 ): Promise<CancelOutcome> {
-  const task = await findLiveTask(deps, input.orgId, input.eventId);
+  const task = await findLiveTask(deps, input, doneOf);
   if (task.kind !== "live") return task;
   const answer = await callAgent(deps.outbound, task.agent, {
     method: "POST",
@@ -104,7 +104,7 @@ export async function cancelTask(
   if (answer.kind === "refused" && refusesToCancel(answer)) {
     return { kind: "not_cancelable", message: answer.message };
   }
-  const canceled = successOf(answer, "cancel the task");
+  const canceled = doneOf(answer, "cancel the task");
   if (canceled.kind === "agent_failed") return canceled;
   const reading = readTaskOf(task.taskId, canceled.value, maskOf(task.agent));
   await record(deps, task, reading.ok ? reading.view : null);
@@ -119,11 +119,14 @@ function refusesToCancel({ status, reason }: Refusal): boolean {
   return cancelRefusals.has(status) && reason !== "VERSION_NOT_SUPPORTED";
 }
 
-/** Finds the unfinished task of an event, and updates it from the agent. */
+/**
+ * Finds the unfinished task of an event, and updates it from the agent.
+ * @param read With `doneOf`, a task that cannot be read is not updated.
+ */
 async function findLiveTask(
   deps: SteerDeps,
-  orgId: string,
-  eventId: string,
+  { orgId, eventId }: { orgId: string; eventId: string },
+  read: typeof successOf,
 ): Promise<LiveTask | SteerRefusal> {
   if (!isId(eventId)) return { kind: "unknown" };
   const handoff = await readHandoff(deps.queries, orgId, eventId);
@@ -134,9 +137,10 @@ async function findLiveTask(
   if (agent === undefined) return { kind: "target_deleted" };
   const taskId = handoff.task_id!;
   const task: LiveTask = { kind: "live", eventId, agent, handoff, taskId };
-  const shownTask = successOf(await getTask(deps.outbound, agent, taskId), "show its task");
+  const shownTask = read(await getTask(deps.outbound, agent, taskId), "show its task");
   if (shownTask.kind === "agent_failed") return shownTask;
   const reading = readTaskOf(taskId, shownTask.value, maskOf(agent));
+  if (!reading.ok && read === doneOf) return task;
   if (!reading.ok) return { kind: "agent_failed", message: `the agent's answer ${reading.problem}` };
   if (reading.view.fingerprint === handoff.fingerprint) return task;
   await record(deps, task, reading.view);
@@ -189,6 +193,10 @@ function successOf(answer: AgentAnswer, what: string): { kind: "success"; value:
       return { kind: "agent_failed", message: `the agent did not ${what}: ${answer.error.message}` };
   }
 }
+
+/** The same for a request that the agent has carried out even if its answer is not JSON or too large; the value is then undefined. */
+const doneOf: typeof successOf = (answer, what) =>
+  answer.kind === "garbled" ? { kind: "success", value: undefined } : successOf(answer, what);
 
 /** Records the state of the task and schedules an early poll. */
 async function record(deps: SteerDeps, { eventId, agent }: LiveTask, view: TaskView | null): Promise<void> {
