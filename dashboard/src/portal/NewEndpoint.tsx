@@ -5,6 +5,7 @@ import { TextField, WebhookUrlField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { EventTypeChoice } from "./EventTypeChoice.tsx";
 import { eventTypesOf } from "../targets/eventTypesText.ts";
+import { parseUrl } from "../targets/parseUrl.ts";
 
 /** Creates an endpoint, and gives its secret to `onMade`, to be shown once. */
 export function NewEndpoint({
@@ -22,7 +23,7 @@ export function NewEndpoint({
       const body = {
         kind: "webhook" as const,
         url: url.trim(),
-        name: name.trim() || (URL.parse(url)?.hostname ?? "webhook"),
+        name: name.trim() || (parseUrl(url)?.hostname ?? "webhook"),
         event_types: eventTypesOf(types),
       };
       return answer(client.POST("/api/v1/targets", { body }));

@@ -61,7 +61,7 @@ export async function openPage(
   page.setDefaultTimeout(actionLimitMs);
   const problems: string[] = [];
   await context.exposeFunction("reportProblem", (text: string) => void problems.push(text));
-  await context.addInitScript(watchPolicy);
+  await context.addInitScript(prepare);
   page.on("pageerror", (error) => problems.push(`script: ${error.message}`));
   context.on("request", (request) => {
     const url = request.url();
@@ -102,7 +102,8 @@ function focusedName(page: Page): Promise<string> {
   })()`);
 }
 
-/** Runs in the page. */
-const watchPolicy = `document.addEventListener("securitypolicyviolation", (event) => {
+/** Runs in the page. Safari 17, the oldest that is supported, does not have `URL.parse`. */
+const prepare = `delete URL.parse;
+document.addEventListener("securitypolicyviolation", (event) => {
   window.reportProblem("policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample);
 });`;

@@ -1,6 +1,7 @@
 import { Bot } from "lucide-react";
 import type { NewTarget } from "../../api/shapes.ts";
 import { lazyPage } from "../../shell/lazyPage.ts";
+import { parseUrl } from "../parseUrl.ts";
 import { deliverySettings } from "../settingTexts.ts";
 import type { ChoiceTexts, Kind } from "./kind.ts";
 
@@ -28,7 +29,7 @@ export const a2a: Kind = {
       fieldNames: (texts) => ["agent_card_url", ...authFields[authType(texts)]],
       request: (texts) => {
         const { agent_card_url: cardUrl = "", confirm_origin: origin = "" } = texts;
-        const name = URL.parse(cardUrl)?.hostname ?? "agent";
+        const name = parseUrl(cardUrl)?.hostname ?? "agent";
         const auth = authOf(texts);
         const isConfirmed = auth.type !== "none" && origin.trim() !== "";
         const confirmation = isConfirmed ? { confirm_origin: origin.trim() } : {};

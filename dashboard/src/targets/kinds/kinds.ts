@@ -1,5 +1,6 @@
 import type { Target } from "../../api/shapes.ts";
 import type { Kind } from "./kind.ts";
+import { parseUrl } from "../parseUrl.ts";
 import { kindsByName } from "./kinds.generated.ts";
 
 /** Every kind, in the order in which pages offer them. */
@@ -15,7 +16,7 @@ export function kindOf({ kind }: Pick<Target, "kind">): Kind {
 
 /** The host that deliveries go to; an empty text for a target without a URL. */
 export function hostOf({ url }: Pick<Target, "url">): string {
-  return url === undefined ? "" : (URL.parse(url)?.host ?? url);
+  return url === undefined ? "" : (parseUrl(url)?.host ?? url);
 }
 
 /** The route of a target's own page. */

@@ -2,6 +2,7 @@ import { FlaskConical, Webhook } from "lucide-react";
 import { WebhookUrlField } from "../../controls/Field.tsx";
 import { lazyPage } from "../../shell/lazyPage.ts";
 import { newTryoutUrl } from "../../tryout/tryoutUrl.ts";
+import { parseUrl } from "../parseUrl.ts";
 import { deliverySettings, eventTypesSetting, urlSetting } from "../settingTexts.ts";
 import type { Kind } from "./kind.ts";
 
@@ -36,7 +37,7 @@ export const webhook: Kind = {
       takesSecret: true,
       Fields: ({ field }) => <WebhookUrlField {...field("url")} />,
       fieldNames: () => ["url"],
-      request: ({ url = "" }) => ({ kind: "webhook", name: URL.parse(url)?.hostname ?? "webhook", url }),
+      request: ({ url = "" }) => ({ kind: "webhook", name: parseUrl(url)?.hostname ?? "webhook", url }),
     },
   ],
   settings: [urlSetting, eventTypesSetting, ...deliverySettings],
