@@ -102,12 +102,15 @@ it("names of any length stay within the page on a phone, a tablet and a desktop 
   expect(wide).toEqual([]);
 });
 
-it("a portal with long names stays within a phone's screen", async () => {
+it("a portal with long names and the API reference stay within a phone's screen", async () => {
   const path = `/api/v1/customers/${longUid}/portal-links`;
   const { url } = (await dashboard.service.call("POST", path, { key: account.api_key })).body;
   const { page } = await dashboard.open({ width: 375 });
   await page.goto(new URL(url).pathname + new URL(url).hash);
   await page.getByText(longGroup).waitFor();
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
+  await page.goto("/docs/mailboxes");
+  await page.getByText("/force-release").first().waitFor();
   expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
 });
 
