@@ -1,10 +1,16 @@
 import type { Socket } from "node:net";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { ok, outboundWith, receiverThat } from "../../test/support/outboundParts.ts";
 import type { RawReceiver } from "../../test/support/rawReceiver.ts";
 import { until } from "../../test/support/until.ts";
+import { createDeadlines } from "../runtime/deadlines.ts";
+import { parseNetworks } from "./addressGuard.ts";
+import { createConnect } from "./connect.ts";
+import { Exchange } from "./exchange.ts";
 import type { ExchangeResult } from "./exchangeResult.ts";
 import type { Outbound } from "./outbound.ts";
+import { createResolve } from "./resolve.ts";
+import { Transport } from "./transport.ts";
 
 interface Receiver extends RawReceiver {
   /** Sockets that have carried a request, in the order of their first request. */
@@ -158,4 +164,34 @@ test("closing ends all waiting requests and closes every connection to every ori
   }
   await Promise.all([quick, slow, other].map((each) => each.closed(2)));
   expect([quick, slow, other].map(({ connections }) => connections)).toEqual([2, 2, 2]);
+});
+
+test("an origin is forgotten with its last connection, also when a deadline or the limit of a body closes it", async () => {
+  const deadlines = createDeadlines();
+  const networks = parseNetworks("127.0.0.0/8");
+  const connect = createConnect({ networks, resolve: createResolve(), deadlines, connectTimeoutMs: 5_000 });
+  const limits = { maxConnectionsPerOrigin: 4, maxIdleConnections: 4, keepAliveTimeoutMs: 60_000 };
+  const transport = new Transport({ connect, ...limits });
+  onTestFinished(() => transport.end());
+  const ask = ({ url }: RawReceiver): Promise<ExchangeResult> =>
+    new Promise((ended) => {
+      const options = {
+        origin: new URL(url).origin,
+        method: "GET" as const,
+        path: "/",
+        headers: [],
+        body: null,
+      };
+      const input = { options, timeoutMs: 500, bodyLimitBytes: 1, repeatable: false };
+      const exchange = new Exchange({ transport, deadlines }, input, ended);
+      deadlines.add(exchange);
+      transport.dispatch(exchange.options, exchange);
+    });
+  const [silent, wordy] = [await receiver(true), await receiver()];
+  expect(await ask(silent)).toMatchObject({ kind: "error", code: "timeout" });
+  expect(await ask(wordy)).toMatchObject({ kind: "response", truncated: true });
+  await until(
+    () => Object.keys(transport.stats),
+    (origins) => origins.length === 0,
+  );
 });

@@ -61,10 +61,12 @@ export class Transport extends Agent {
       connect: connectWith(options.connect, connecting),
       connections: options.maxConnectionsPerOrigin,
       factory: (origin, poolOptions: Pool.Options) =>
-        new Pool(origin, {
-          ...poolOptions,
-          factory: (peer, clientOptions) => new Connection(peer, clientOptions, idle),
-        }),
+        removedWhenUnused(
+          new Pool(origin, {
+            ...poolOptions,
+            factory: (peer, clientOptions) => new Connection(peer, clientOptions, idle),
+          }),
+        ),
     });
     this.#connecting = connecting;
   }
@@ -74,6 +76,16 @@ export class Transport extends Agent {
     for (const giveUp of this.#connecting) giveUp();
     void this.destroy();
   }
+}
+
+/**
+ * undici removes an origin's pool after its last connection, but not if that connection was aborted: at that event, the aborted
+ * request still counts as waiting. So the event is repeated when undici has dropped the request.
+ */
+function removedWhenUnused(pool: Pool): Pool {
+  return pool.on("disconnect", (origin, targets, error) => {
+    if (targets.length > 0) queueMicrotask(() => pool.emit("disconnect", origin, [], error));
+  });
 }
 
 /** Wraps `connect` in undici's form and tracks attempts until they end. */
