@@ -143,13 +143,14 @@ const maxTlsSessions = 1024;
  * TLS sessions by host and port. Resuming a session skips the check of the certificate's name, so the key contains exactly the
  * name that was checked. A session is stored only after that check; the oldest is evicted first.
  */
-function createSessionCache() {
+export function createSessionCache() {
   const sessions = new Map<string, Buffer>();
   return {
     get: (key: string) => sessions.get(key),
     set(key: string, session: Buffer): void {
       sessions.delete(key);
-      sessions.set(key, session);
+      // A copy in memory of its own: Node gives a part of a buffer of 64 kB, which the session would keep.
+      sessions.set(key, Buffer.from(new Uint8Array(session).buffer));
       if (sessions.size > maxTlsSessions) {
         const [oldest] = sessions.keys();
         sessions.delete(oldest ?? key);

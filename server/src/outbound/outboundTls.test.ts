@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ok, outboundWith, receiverThat } from "../../test/support/outboundParts.ts";
+import { createSessionCache } from "./connect.ts";
 import type { OutboundOptions } from "./outbound.ts";
 
 const certificates = new URL("../../test/support/certificates/", import.meta.url);
@@ -59,6 +60,17 @@ test("a TLS session of one name is not used for another", async () => {
     expect(await request("receiver.test")).toMatchObject({ status: 200 });
     expect(await request("other.test")).toMatchObject({ code: "tls" });
   }
+});
+
+test("a stored TLS session keeps no more memory than its own bytes", () => {
+  const sessions = createSessionCache();
+  const session = Buffer.alloc(64 * 1024)
+    .fill("session", 1000, 1842)
+    .subarray(1000, 1842);
+  sessions.set("receiver.test:443", session);
+  const stored = sessions.get("receiver.test:443")!;
+  expect(stored).toEqual(session);
+  expect(stored.buffer.byteLength).toBe(842);
 });
 
 test("a port that does not speak TLS gives a TLS error", async () => {
