@@ -90,3 +90,17 @@ it("hides one user's API key from the next user, who signs in in another tab", a
   expect(await page.getByText(before.api_key).count()).toBe(0);
   expect(problems).toEqual([]);
 });
+
+it("keeps the session of the next user, who goes back to a page of the previous user", async () => {
+  const { dashboard } = stage;
+  const [before, next] = [await dashboard.newAccount(), await dashboard.newAccount()];
+  const { page, problems } = await dashboard.openAs(before);
+  await page.goto("/settings");
+  await page.getByText(before.user.email).waitFor();
+  const session = JSON.stringify({ token: next.session_token, email: next.user.email });
+  // The driver turns off the browser's cache of pages, so the event of a restored page is made here.
+  await page.evaluate(`sessionStorage.setItem("postrider.session", ${JSON.stringify(session)});
+    dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`);
+  await page.getByText(next.user.email).waitFor();
+  expect(problems).toEqual([]);
+});

@@ -49,6 +49,17 @@ export function loseSession(): void {
   tell(true);
 }
 
+/**
+ * Reloads a page that Back restores from the browser's cache if another user has signed in in this tab meanwhile. The page of
+ * the previous user would otherwise end the session that is now stored.
+ */
+export function reloadWhenAnotherUserSignedIn(): void {
+  addEventListener("pageshow", ({ persisted }) => {
+    const stored = persisted ? read() : undefined;
+    if (stored !== undefined && current !== undefined && stored.token !== current.token) location.reload();
+  });
+}
+
 export function useSession(): Session | undefined {
   return useSyncExternalStore(subscribeSession, currentSession);
 }
