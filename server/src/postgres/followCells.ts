@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { singleFlight } from "../runtime/within.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Cells } from "./cells.ts";
 import { hasDistributedCells } from "./ensureCells.ts";
@@ -27,7 +28,6 @@ export function followCells({ pool, cells, log }: FollowDeps) {
   let known: ReadonlyMap<string, Placement> | undefined;
   let isEnded = routed.length === 0;
   let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | undefined;
 
   async function read(): Promise<void> {
     try {
@@ -38,7 +38,8 @@ export function followCells({ pool, cells, log }: FollowDeps) {
     }
   }
 
-  async function look(): Promise<void> {
+  const look = singleFlight(async () => {
+    if (isEnded) return;
     clearTimeout(timer);
     await read();
     await Promise.all(
@@ -47,22 +48,16 @@ export function followCells({ pool, cells, log }: FollowDeps) {
         if (placement !== undefined) await route!.follow(placement, log);
       }),
     );
-    looking = undefined;
-    if (!isEnded) timer = setTimeout(() => void lookOnce(), followEveryMs).unref();
-  }
-
-  /** Reads the placements from Citus now. Concurrent calls share one read. Never rejects. */
-  function lookOnce(): Promise<void> {
-    if (isEnded) return Promise.resolve();
-    return (looking ??= look());
-  }
+    if (!isEnded) timer = setTimeout(() => void look(), followEveryMs).unref();
+  });
 
   return {
-    look: lookOnce,
+    /** Reads the placements from Citus now. Concurrent calls share one read. Never rejects. */
+    look,
     async stop(): Promise<void> {
       isEnded = true;
       clearTimeout(timer);
-      await looking;
+      await look();
     },
   };
 }
