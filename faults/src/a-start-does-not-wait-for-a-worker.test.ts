@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { placedCells, placeOfServer } from "../../server/src/postgres/placement/workers.ts";
+import { placeOfServer } from "../../server/src/postgres/cellServers.ts";
+import { placedCells } from "../../server/src/postgres/placement/workers.ts";
 import { citusUrl } from "../../server/test/support/citus.ts";
 import { runDatabaseCommand } from "../../server/test/support/databaseCommand.ts";
 import { createMailboxTarget } from "../../server/test/support/items.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Log } from "../telemetry/log.ts";
 import { atServer, createPool, type PoolOptions } from "./pool.ts";
 import { createMovingPool, type MovingPool } from "./movingPool.ts";
-import { checkWorker, type Placement } from "./cellServers.ts";
+import { checkWorker, placeOfServer, type Placement } from "./cellServers.ts";
 
 /**
  * How a cell's tables are reached: directly at the server that holds them, or through the coordinator of Citus, which always
@@ -52,7 +52,7 @@ export class CellRoute {
 
   /** The server of the cell; undefined when Citus has not placed the cell on a server. */
   place(): Place | undefined {
-    return this.#placement && { server: serverOf(this.#placement), isDirect: this.#isDirect };
+    return this.#placement && { server: placeOfServer(this.#placement), isDirect: this.#isDirect };
   }
 
   /**
@@ -60,7 +60,8 @@ export class CellRoute {
    * not changed.
    */
   async follow(placement: Placement, log: Pick<Log, "info" | "warn">): Promise<void> {
-    const isMoved = this.#placement === undefined || serverOf(placement) !== serverOf(this.#placement);
+    const isMoved =
+      this.#placement === undefined || placeOfServer(placement) !== placeOfServer(this.#placement);
     this.#placement = placement;
     if (isMoved) this.#isSaid = false;
     if (isMoved || (!this.#isDirect && this.#clockMs() >= this.#retryAtMs)) await this.#goStraight(log);
@@ -83,7 +84,10 @@ export class CellRoute {
     this.#moving.move(createPool(this.#optionsAt(placement)));
     this.#isDirect = true;
     this.#failures = this.#moving.failures();
-    log.info({ cell: cellNumber, server: serverOf(placement) }, "the cell's items go straight to its server");
+    log.info(
+      { cell: cellNumber, server: placeOfServer(placement) },
+      "the cell's items go straight to its server",
+    );
   }
 
   /**
@@ -108,7 +112,7 @@ export class CellRoute {
     this.#moving.move(this.#through);
     if (this.#isDirect || !this.#isSaid) {
       log.warn(
-        { cell: this.#options.cellNumber, server: serverOf(this.#placement!), err },
+        { cell: this.#options.cellNumber, server: placeOfServer(this.#placement!), err },
         "the cell's server cannot be used from here: its items go through the coordinator, which costs more; it is tried again every 10 seconds",
       );
     }
@@ -139,8 +143,4 @@ export class CellRoute {
       schema: `${schema}, ${placement.home}`,
     };
   }
-}
-
-function serverOf({ host, port }: Placement): string {
-  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

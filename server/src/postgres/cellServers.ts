@@ -1,11 +1,19 @@
 import type pg from "pg";
 import { functionSchema } from "./functionSchema.ts";
 
-/** The server of Citus that holds the tables of a cell. */
-export interface Placement {
-  /** The name or address under which Citus knows the server. */
+/** A server of a Citus cluster, by the name or address under which Citus knows it. */
+export interface Server {
   host: string;
   port: number;
+}
+
+/** `host:port` or `[address]:port`, the forms that operators write. */
+export function placeOfServer({ host, port }: Server): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** The server that holds the tables of a cell. */
+export interface Placement extends Server {
   /** Citus' group id of the server. */
   group: number;
   /** The schema of the control plane; every server has its reference tables. */

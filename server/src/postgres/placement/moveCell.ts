@@ -1,6 +1,6 @@
+import { placeOfServer, type Server } from "../cellServers.ts";
 import type pg from "pg";
 import type { Steps } from "./distribute.ts";
-import { placeOfServer, type Server } from "./workers.ts";
 
 /** Interval between two reads of the move's progress. */
 const lookEveryMs = 2_000;

@@ -1,17 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { cellSchemaPattern } from "../cells.ts";
-
-/** A server of a Citus cluster, as Citus' metadata name it. */
-export interface Server {
-  host: string;
-  port: number;
-}
-
-/** `host:port`, the form that operators write. */
-export function placeOfServer({ host, port }: Server): string {
-  return `${host}:${port}`;
-}
+import type { Server } from "../cellServers.ts";
 
 /** A server on which Citus may place cells. */
 export interface Worker extends Server {

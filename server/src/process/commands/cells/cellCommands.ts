@@ -1,4 +1,4 @@
-import type { Server } from "../../../postgres/placement/workers.ts";
+import type { Server } from "../../../postgres/cellServers.ts";
 import { CommandError } from "../../../runtime/commandError.ts";
 import { readWords } from "../../../runtime/readWords.ts";
 import { type DatabaseCommand, onConfig, type Reader, refuseWithoutYes } from "../command.ts";
@@ -89,7 +89,7 @@ export function readCellCommand(args: string[]): DatabaseCommand {
 }
 
 /** Reads `host`, `host:port` or `[address]:port`; the default port is 5432. @throws {CommandError} for other text. */
-function readServer(text: string): Server {
+export function readServer(text: string): Server {
   const found = /^(?:\[([^\]]+)\]|([^\s:/@[\]]+))(?::(\d{1,5}))?$/.exec(text);
   const port = Number(found?.[3] ?? 5432);
   if (found === null || port < 1 || port > 65_535)

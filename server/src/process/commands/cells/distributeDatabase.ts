@@ -5,7 +5,8 @@ import { distribute, undistribute } from "../../../postgres/placement/distribute
 import { type Distribution, isComplete, readDistribution } from "../../../postgres/distribution.ts";
 import { presentCells } from "../../../postgres/ensureCells.ts";
 import { migrationLockKey } from "../../../postgres/migrate.ts";
-import { placedCells, placeOfServer } from "../../../postgres/placement/workers.ts";
+import { placeOfServer } from "../../../postgres/cellServers.ts";
+import { placedCells } from "../../../postgres/placement/workers.ts";
 import { refuseOtherSchema } from "../../../postgres/placement/refuseIndivisible.ts";
 import { CommandError } from "../../../runtime/commandError.ts";
 import type { Talk } from "../command.ts";

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import type { Config } from "../../../config/config.ts";
 import type { Cell } from "../../../postgres/cells.ts";
-import { readPlacements } from "../../../postgres/cellServers.ts";
+import { placeOfServer, readPlacements } from "../../../postgres/cellServers.ts";
 import { hasDistributedCells } from "../../../postgres/ensureCells.ts";
 import { isDatabaseAway } from "../../../postgres/pool.ts";
-import { placedCells, placeOfServer, readLoad } from "../../../postgres/placement/workers.ts";
+import { placedCells, readLoad } from "../../../postgres/placement/workers.ts";
 import { tablesOfCells } from "../../../postgres/tablePlaces.ts";
 import { createLog } from "../../../telemetry/log.ts";
 import type { Talk } from "../command.ts";

@@ -2,13 +2,8 @@ import type { Config } from "../../../config/config.ts";
 import { isComplete, readDistribution } from "../../../postgres/distribution.ts";
 import { presentCells } from "../../../postgres/ensureCells.ts";
 import { moveCell } from "../../../postgres/placement/moveCell.ts";
-import {
-  isSameServer,
-  placedCells,
-  placeOfServer,
-  readWorkers,
-  type Server,
-} from "../../../postgres/placement/workers.ts";
+import { placeOfServer, type Server } from "../../../postgres/cellServers.ts";
+import { isSameServer, placedCells, readWorkers } from "../../../postgres/placement/workers.ts";
 import { CommandError } from "../../../runtime/commandError.ts";
 import type { Talk } from "../command.ts";
 import { type OnCoordinator, onCoordinator } from "./onCoordinator.ts";

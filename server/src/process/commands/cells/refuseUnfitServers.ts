@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { CommandError } from "../../../runtime/commandError.ts";
-import { placeOfServer, readWorkers, type Server } from "../../../postgres/placement/workers.ts";
+import { placeOfServer, type Server } from "../../../postgres/cellServers.ts";
+import { readWorkers } from "../../../postgres/placement/workers.ts";
 
 /** The first version of Citus with schema-based sharding. */
 const oldestCitus = 12;

@@ -6,14 +6,13 @@ import { readDistribution } from "../../../postgres/distribution.ts";
 import { presentCells } from "../../../postgres/ensureCells.ts";
 import { followEveryMs } from "../../../postgres/followCells.ts";
 import { functionSchemaPattern } from "../../../postgres/functionSchema.ts";
+import { placeOfServer, type Server } from "../../../postgres/cellServers.ts";
 import {
   emptiestWorker,
   isSameServer,
   type PlacedCell,
   placedCells,
-  placeOfServer,
   readWorkers,
-  type Server,
   setTakesCells,
 } from "../../../postgres/placement/workers.ts";
 import { atServer } from "../../../postgres/pool.ts";
