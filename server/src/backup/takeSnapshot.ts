@@ -15,7 +15,7 @@ import { explainAway } from "../postgres/untilServes.ts";
 import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import { ownTables } from "./ownTables.ts";
-import type { Contents, Manifest, OwnCell, OwnTable, Part, Sequence } from "./parts.ts";
+import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
 
 /** The database to back up. */
 export interface Source {
@@ -115,7 +115,9 @@ async function describe(client: pg.Client, source: Source): Promise<Manifest> {
     created_at: Math.floor(source.nowMs / 1000),
     version: source.version,
     key_fingerprint: fingerprintOf(source.encryptionKey),
-    migrations: applied.filter(({ version }) => version >= baseline.version),
+    migrations: applied
+      .filter(({ version }) => version >= baseline.version)
+      .map(({ version, name, checksum }) => ({ version, name, checksum })),
     tables: await ownTables(client),
     ...(cells.length > 0 && { cells }),
   };
@@ -152,29 +154,23 @@ async function* readAll(
   snapshot: string,
   { tables, cells = [] }: Manifest,
 ): AsyncGenerator<Part, void> {
-  yield* readTables(client, snapshot, { tables });
-  for (const cell of cells) {
-    await findFirstIn(client, cell.schema);
-    yield* readTables(client, snapshot, cell);
-    await client.query("reset search_path");
-  }
-}
-
-async function* readTables(
-  client: pg.Client,
-  snapshot: string,
-  { schema, tables }: { schema?: string; tables: readonly OwnTable[] },
-): AsyncGenerator<Part, void> {
-  for (const { name, columns, partitions } of tables) {
-    const sources = partitions.length === 0 ? [name] : partitions.map((one) => one.name);
-    for (const source of sources) {
-      await client.query(
-        `begin isolation level repeatable read read only; set transaction snapshot ${pg.escapeLiteral(snapshot)}`,
-      );
-      if (await isThere(client, source)) yield* readRows(client, { table: name, source, columns, schema });
-      await client.query("commit");
+  for (const { schema, tables: its } of [{ schema: undefined, tables }, ...cells]) {
+    if (schema !== undefined) await findFirstIn(client, schema);
+    for (const { name: table, columns, partitions } of its) {
+      const sources = partitions.length === 0 ? [table] : partitions.map(({ name }) => name);
+      for (const source of sources) {
+        await client.query(
+          `begin isolation level repeatable read read only; set transaction snapshot ${pg.escapeLiteral(snapshot)}`,
+        );
+        if (await isThere(client, source)) {
+          yield { kind: "begin", table, source, schema };
+          yield* readRows(client, source, columns);
+        }
+        await client.query("commit");
+      }
     }
   }
+  await client.query("reset search_path");
 }
 
 /** Locks a table for reading. @returns false if it is a partition that has been dropped since the snapshot. */
@@ -191,14 +187,9 @@ async function isThere(client: pg.Client, table: string): Promise<boolean> {
 
 async function* readRows(
   client: pg.Client,
-  {
-    table,
-    source,
-    columns,
-    schema,
-  }: { table: string; source: string; columns: readonly string[]; schema: string | undefined },
+  source: string,
+  columns: readonly string[],
 ): AsyncGenerator<Part, void> {
-  yield { kind: "begin", table, source, schema };
   const list = columns.map((column) => pg.escapeIdentifier(column)).join(", ");
   const stream = rowsOf(client, `select ${list} from only ${pg.escapeIdentifier(source)}`);
   for await (const bytes of stream as AsyncIterable<Buffer>) yield { kind: "bytes", bytes };

@@ -4,15 +4,15 @@ import {
   baseline,
   databaseBeforeBaseline,
   lastBeforeBaseline,
+  type AppliedMigration,
   type Migration,
+  readMigrations,
   SchemaError,
 } from "./migrations.ts";
 import { findForeignTables, foreignTablesText, isMigrated } from "./foreignTables.ts";
 import { limited, noQueryTimeoutMs } from "./hot/queryLimit.ts";
 import { hasDistributedCells } from "./ensureCells.ts";
 import { runningOlderProcesses } from "./processes.ts";
-
-type AppliedMigration = Omit<Migration, "text">;
 
 /**
  * Applies the migrations that the database lacks, each in its own transaction with short lock timeouts. The caller holds the
@@ -59,10 +59,7 @@ async function readApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
       needs integer not null,
       applied_at timestamptz not null default now()
     )`);
-  const { rows } = await client.query<AppliedMigration>(
-    "select version, name, checksum, needs from schema_changes order by version",
-  );
-  return rows;
+  return (await readMigrations(client))!;
 }
 
 /** Tables that only a database of Postrider has all together. */

@@ -52,16 +52,17 @@ export function databaseBeforeBaseline(): SchemaError {
   );
 }
 
+/** A migration as the database records it. */
+export type AppliedMigration = Omit<Migration, "text">;
+
 /** The migrations that were applied to a database, in order; undefined when it has no table of migrations. */
-export async function readMigrations(
-  client: pg.ClientBase,
-): Promise<Pick<Migration, "version" | "name" | "checksum">[] | undefined> {
+export async function readMigrations(client: pg.ClientBase): Promise<AppliedMigration[] | undefined> {
   const lists = await client.query<{ is_there: boolean }>(
     "select to_regclass('schema_changes') is not null as is_there",
   );
   if (!lists.rows[0]!.is_there) return undefined;
-  const { rows } = await client.query<Pick<Migration, "version" | "name" | "checksum">>(
-    "select version, name, checksum from schema_changes order by version",
+  const { rows } = await client.query<AppliedMigration>(
+    "select version, name, checksum, needs from schema_changes order by version",
   );
   return rows;
 }
