@@ -1,20 +1,8 @@
 import { existsSync } from "node:fs";
-import {
-  chmod,
-  copyFile,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  symlink,
-} from "node:fs/promises";
+import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { runToEnd, type Account } from "./account.ts";
 
 /** The paths of the PostgreSQL programs, and their version. */
@@ -167,19 +155,17 @@ async function copyInto(native: string, place: string, home: string): Promise<vo
 
 /** Copies a directory tree and sets all modes: a strict umask may have made the originals unreadable for other users. */
 async function copyTree(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true });
+  await cp(from, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (source) => !isForBuilding(basename(source)),
+  });
   await chmod(to, 0o755);
-  for (const entry of await readdir(from, { withFileTypes: true })) {
-    if (isForBuilding(entry.name)) continue;
-    const source = join(from, entry.name);
-    const target = join(to, entry.name);
-    if (entry.isDirectory()) await copyTree(source, target);
-    else if (entry.isSymbolicLink()) await symlink(await readlink(source), target);
-    else {
-      await copyFile(source, target);
-      const executable = ((await lstat(source)).mode & 0o100) !== 0;
-      await chmod(target, executable ? 0o755 : 0o644);
-    }
+  for (const entry of await readdir(to, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const isExecutable = ((await lstat(path)).mode & 0o100) !== 0;
+    await chmod(path, isExecutable ? 0o755 : 0o644);
   }
 }
 
@@ -194,15 +180,11 @@ async function removeAbandoned(place: string): Promise<void> {
 
 /** Whether the copy has every file in full size: a power failure or a cleanup job may have removed some. */
 async function sameFiles(native: string, home: string): Promise<boolean> {
-  for (const entry of await readdir(native, { withFileTypes: true })) {
-    if (isForBuilding(entry.name)) continue;
-    const source = join(native, entry.name);
-    const target = join(home, entry.name);
-    if (entry.isDirectory()) {
-      if (!(await sameFiles(source, target))) return false;
-      continue;
-    }
-    const copied = await lstat(target).catch(() => undefined);
+  for (const entry of await readdir(native, { recursive: true, withFileTypes: true })) {
+    const source = join(entry.parentPath, entry.name);
+    const path = relative(native, source);
+    if (path.split(sep).some(isForBuilding)) continue;
+    const copied = await lstat(join(home, path)).catch(() => undefined);
     if (copied === undefined) return false;
     if (entry.isFile() && copied.size !== (await lstat(source)).size) return false;
   }
