@@ -60,6 +60,7 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
   if ((await listOldDays(pool, retention)).length === 0) return none;
   const { cellNumber = 0, isConfirmed = false } = retention;
   const lock = lockOfCell(advisoryLockKey, cellNumber);
+  const limitMs = isConfirmed ? undefined : choreLockLimitMs;
   const client = await pool.connect();
   let isUnlocked = false;
   try {
@@ -75,7 +76,7 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
       }
       try {
         dropped.deliveries += old.family === "items" ? await endDeliveries(client, old.day) : 0;
-        await dropTables({ client, pool, ...patienceOf(retention) }, old.partitions);
+        await dropTables({ client, pool, limitMs, onWait: retention.onWait }, old.partitions);
       } catch (error) {
         // A backup may lock tables for hours. A day that was not dropped must not count.
         if (!isConfirmed) await uncount(pool, old.family, cellNumber);
@@ -104,10 +105,6 @@ async function takeLock(
     onWait?.("waiting for another process that drops expired days");
     await delay(lockPauseMs);
   }
-}
-
-function patienceOf({ isConfirmed, onWait }: Retention): Pick<BriefLocks, "limitMs" | "onWait"> {
-  return { ...(isConfirmed !== true && { limitMs: choreLockLimitMs }), ...(onWait && { onWait }) };
 }
 
 /** The days past retention, for each family of tables the oldest first. */

@@ -11,9 +11,9 @@ export interface BriefLocks {
    * Called after each failed try with a text to follow "still", such as "waiting for a lock". An error that it throws ends
    * the wait.
    */
-  onWait?: (what: string) => void;
+  onWait?: ((what: string) => void) | undefined;
   /** No further try after this time; unlimited by default. */
-  limitMs?: number;
+  limitMs?: number | undefined;
 }
 
 /**

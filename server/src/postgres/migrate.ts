@@ -21,7 +21,7 @@ export interface Joining {
 
 export interface MigrateOptions {
   /** Recorded as a running process, so that no migration takes away what it uses. */
-  joining?: Joining;
+  joining?: Joining | undefined;
   /** Number of cells of the data plane; one by default. */
   cells?: number;
   /** Called with a text to follow "still", such as "waiting for a lock"; an error that it throws ends the wait. */

@@ -9,7 +9,7 @@ export interface Wait {
   /** Called with the reason of the wait, first and whenever the reason changes. */
   onWait: (why: string) => void;
   /** Ends the wait with the signal's reason. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** How long the database may be unavailable at the start, for example when both are started together. */

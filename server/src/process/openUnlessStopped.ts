@@ -17,12 +17,7 @@ export async function openUnlessStopped(
   { say, stop, whileWaiting }: Pick<Opening, "say" | "whileWaiting"> & { stop: StopRequest },
 ): Promise<OpenDatabase | undefined> {
   const progress = tellProgress(say);
-  const opening = openDatabase(config, log, {
-    say,
-    progress,
-    signal: stop.signal,
-    ...(whileWaiting && { whileWaiting }),
-  });
+  const opening = openDatabase(config, log, { say, progress, signal: stop.signal, whileWaiting });
   let isOpen = false;
   const stopped = stop.asked.then((signal) => {
     if (isOpen) return undefined;

@@ -42,7 +42,7 @@ export interface Taking {
   /** The command that locks the directory, for messages of other processes; a service by default. */
   command?: string;
   /** How long to wait while another process holds the lock; 2 s by default. */
-  patienceMs?: number;
+  patienceMs?: number | undefined;
 }
 
 /**

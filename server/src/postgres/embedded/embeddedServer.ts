@@ -31,15 +31,15 @@ export interface EmbeddedOptions {
   /** Called with the reason for which a start waits, as a text to follow "still". */
   onWait?: (what: string) => void;
   /** Called whenever a start waits for PostgreSQL, so that other work can be done in that time, even blocking work. */
-  whileWaiting?: () => Promise<unknown>;
+  whileWaiting?: (() => Promise<unknown>) | undefined;
   /** Aborts the first start between two steps. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** PostgreSQL settings that override the service's settings. */
   settings?: Record<string, string>;
   /** The folder of the package with PostgreSQL's programs, for tests of other versions. */
   programs?: string;
   /** Options for locking the directory; by default a service locks it. */
-  taking?: Taking;
+  taking?: Taking | undefined;
   /**
    * How clients reach the server: by default over TCP on 127.0.0.1 with a password where there are no Unix sockets, otherwise
    * over a socket.
@@ -53,6 +53,8 @@ interface Place {
   /** The cluster_name, and the last part of the socket directory's path. */
   name: string;
   account: Account | undefined;
+  /** Unlocks the data directory. */
+  unlock: () => void;
 }
 
 const socketPort = 5432;
@@ -80,7 +82,7 @@ export class EmbeddedServer {
   }
 
   /** Starts the server and resolves when it accepts connections. */
-  async start(): Promise<ServerConnection> {
+  async start(): Promise<void> {
     const { transport = process.platform === "win32" ? "tcp" : "socket" } = this.#options;
     if (transport === "tcp") this.#tcp = await prepareTcpAccess(this.#place.dataDir);
     const server = await this.#launch().catch(async (error: unknown) => {
@@ -88,9 +90,9 @@ export class EmbeddedServer {
       throw error;
     });
     this.#supervision = this.#supervise(server);
-    return this.#connection();
   }
 
+  /** The postmaster's process id; it changes after a restart. */
   pid(): number {
     if (this.#process === undefined) throw new Error("the database is not running");
     return this.#process.pid;
@@ -101,12 +103,14 @@ export class EmbeddedServer {
     return this.#disk.trouble();
   }
 
+  /** A fast shutdown: open transactions are rolled back, everything committed is on disk. Safe to repeat. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const server = this.#process;
     if (server !== undefined) await shutDown(server, this.#cluster, this.#options.log);
     await this.#supervision;
     await this.#removeSocketDirectory();
+    this.#place.unlock();
   }
 
   async #supervise(first: Launched): Promise<void> {
@@ -156,7 +160,7 @@ export class EmbeddedServer {
     const passwordFile = this.#tcp?.passwordFile;
     const isNew = await ensureCluster({ dataDir, account, passwordFile }, binaries, this.#info);
     signal?.throwIfAborted();
-    await stopLeftovers(this.#cluster, name, { log: this.#info, ...(whileWaiting && { whileWaiting }) });
+    await stopLeftovers(this.#cluster, name, { log: this.#info, whileWaiting });
     if (this.#tcp === undefined) {
       this.#socketDirectory = await prepareSocketDirectory(name, account, this.#socketDirectory);
     }
@@ -182,7 +186,7 @@ export class EmbeddedServer {
     void process.ended.then(() => (running = false));
     try {
       await this.#options.whileWaiting?.();
-      const start = { connection: this.#connection(), isNew, running: () => running, log: this.#info };
+      const start = { connection: this.connection, isNew, running: () => running, log: this.#info };
       if (await waitUntilReady(start)) return;
     } catch (error) {
       await shutDown(process, this.#cluster, this.#options.log);
@@ -211,13 +215,14 @@ export class EmbeddedServer {
       ...serverSettings(),
       ...this.#options.settings,
       ...access,
-      port: String(this.#connection().port),
+      port: String(this.connection.port),
       cluster_name: this.#place.name,
     };
     return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   }
 
-  #connection(): ServerConnection {
+  /** The address of the server; it stays the same after a restart. */
+  get connection(): ServerConnection {
     const identity = { user: databaseUser, database: databaseName };
     if (this.#tcp === undefined)
       return { host: this.#socketDirectory as string, port: socketPort, ...identity };

@@ -25,7 +25,10 @@ const giveUpMs = 12_000;
 export async function stopLeftovers(
   cluster: string,
   name: string,
-  { log, whileWaiting }: { log: (message: string) => void; whileWaiting?: () => Promise<unknown> },
+  {
+    log,
+    whileWaiting,
+  }: { log: (message: string) => void; whileWaiting?: (() => Promise<unknown>) | undefined },
 ): Promise<void> {
   // On Windows, PostgreSQL's own check of postmaster.pid has to suffice.
   if (process.platform === "win32") return;

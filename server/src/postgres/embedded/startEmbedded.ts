@@ -14,7 +14,7 @@ import { explainFullDisk } from "./serverLog.ts";
  * @throws {Error} with a sentence for the operator: another service uses the directory, PostgreSQL cannot run here, or
  * PostgreSQL's last messages.
  */
-export async function startEmbedded(options: EmbeddedOptions) {
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const dataDir = prepareDataDirectory(options.dataDir);
   const unlock = await lockDirectory(dataDir, options.taking).catch((error: unknown) => {
     throw explainFullDisk(error, dataDir);
@@ -22,20 +22,9 @@ export async function startEmbedded(options: EmbeddedOptions) {
   try {
     options.signal?.throwIfAborted();
     const account = await databaseAccount(clusterPath(dataDir));
-    const server = new EmbeddedServer(options, { dataDir, name: clusterName(dataDir), account });
-    const connection = await server.start();
-    return {
-      connection,
-      /** The postmaster's process id; it changes after a restart. */
-      pid: () => server.pid(),
-      /** Why PostgreSQL cannot be reached, if its log says so. */
-      trouble: () => server.trouble(),
-      /** A fast shutdown: open transactions are rolled back, everything committed is on disk. Safe to repeat. */
-      stop: async (): Promise<void> => {
-        await server.stop();
-        unlock();
-      },
-    };
+    const server = new EmbeddedServer(options, { dataDir, name: clusterName(dataDir), account, unlock });
+    await server.start();
+    return server;
   } catch (error) {
     unlock();
     throw explainFullDisk(error, dataDir);

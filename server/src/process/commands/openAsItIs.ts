@@ -45,7 +45,7 @@ export async function startAlone(
     dataDir,
     log: (level, message) => (level === "info" ? undefined : say(message)),
     settings,
-    taking: { command, ...(patienceMs !== undefined && { patienceMs }) },
+    taking: { command, patienceMs },
   });
   return { connection: server.connection, isAlone: true, close: () => server.stop() };
 }

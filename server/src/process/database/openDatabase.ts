@@ -48,8 +48,8 @@ export interface Opening {
   say: (line: string) => void;
   progress: StartProgress;
   /** Called while the start waits for the embedded PostgreSQL, to do other work in that time. */
-  whileWaiting?: () => Promise<unknown>;
-  signal?: AbortSignal;
+  whileWaiting?: (() => Promise<unknown>) | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -102,9 +102,9 @@ async function openEmbedded(
     log: (level, message) => log[level]({}, message),
     onWait: (what) => opening.progress.doing(what),
     settings: { max_connections: String(roomWhenEmbedded(config)), ...lockSettings(config) },
-    ...(opening.whileWaiting && { whileWaiting: opening.whileWaiting }),
-    ...(opening.signal && { signal: opening.signal }),
-    ...(taking && { taking }),
+    whileWaiting: opening.whileWaiting,
+    signal: opening.signal,
+    taking,
   });
   let isClosing = false;
   const pools = openPools(config, {
@@ -185,7 +185,7 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
     await prepare({ pool, cells, log }, opening, { process, isAlone: false });
   };
   try {
-    await untilServes(open, { where, onWait, ...(signal && { signal }) });
+    await untilServes(open, { where, onWait, signal });
     return {
       pool,
       cells,
@@ -265,11 +265,7 @@ async function prepare(
     progress.doing(why);
     log.info({}, `bringing the schema up to date: still ${why}`);
   };
-  const applied = await migrate(pool, {
-    ...(joining && { joining }),
-    cells: cells.all().length,
-    onWait,
-  });
+  const applied = await migrate(pool, { joining, cells: cells.all().length, onWait });
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
 }
 
