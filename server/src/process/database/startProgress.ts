@@ -14,6 +14,11 @@ export function tellProgress(say: (line: string) => void) {
     doing(what: string): void {
       doing = what;
     },
+    /** Prints a finished step. */
+    done(what: string): void {
+      say(what);
+      doing = "at work";
+    },
     /** Stops printing. */
     end: () => clearInterval(timer),
   };

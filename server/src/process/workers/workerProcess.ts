@@ -1,18 +1,14 @@
 import { fork } from "node:child_process";
+import type { ProcessEnd } from "../../postgres/embedded/guardedProcess.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
-
-/** How a worker's process ended; code and signal are both null when it could not be started. */
-export interface WorkerEnd {
-  code: number | null;
-  signal: NodeJS.Signals | null;
-}
 
 /** A process that loads the service, and serves when it is told to. */
 export interface WorkerProcess {
   pid: number;
   tell(message: ToWorker): void;
   kill(signal: NodeJS.Signals): void;
-  ended: Promise<WorkerEnd>;
+  /** Code and signal are both null when the process could not be started. */
+  ended: Promise<ProcessEnd>;
 }
 
 export interface WorkerOptions {
@@ -34,7 +30,7 @@ export const firstSocketFd = 4;
  */
 export function startWorkerProcess({ entry, fds, hear, write }: WorkerOptions): WorkerProcess {
   const child = fork(entry, [], { stdio: ["ignore", "pipe", "inherit", "ipc", ...fds] });
-  const ended = new Promise<WorkerEnd>((resolve) => {
+  const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
     // The process was never started, for lack of processes or descriptors.
     child.on("error", () => child.pid === undefined && resolve({ code: null, signal: null }));

@@ -1,10 +1,11 @@
 import type { TokenRange } from "../../items/item.ts";
+import type { ProcessEnd } from "../../postgres/embedded/guardedProcess.ts";
 import { within } from "../../runtime/within.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { FromWorker, Preparation } from "./messages.ts";
 import { ServiceMetrics, WorkerMetrics } from "./serviceMetrics.ts";
 import type { SharedPort } from "./sharedPort.ts";
-import { firstSocketFd, type WorkerEnd, type WorkerProcess } from "./workerProcess.ts";
+import { firstSocketFd, type WorkerProcess } from "./workerProcess.ts";
 
 export interface WorkersDeps {
   count: number;
@@ -232,7 +233,7 @@ export class Workers {
     this.#spare = this.#start(undefined);
   }
 
-  #ended(worker: Worker, end: WorkerEnd): void {
+  #ended(worker: Worker, end: ProcessEnd): void {
     const nowMs = performance.now();
     const { servesSinceMs, slot, process, failure } = worker;
     this.#running.delete(worker);

@@ -52,14 +52,7 @@ export async function onCoordinator(
       await takeSessionLock(client, placementLockKey, "another command changes where cells are");
       // Ends the prepared transactions that servers left when they died, before anything is read.
       await client.query("select recover_prepared_transactions()");
-      const steps = {
-        doing: (what: string) => progress.doing(what),
-        done(what: string): void {
-          say(what);
-          progress.doing("at work");
-        },
-      };
-      await work({ client, connection: database.connection, steps, another });
+      await work({ client, connection: database.connection, steps: progress, another });
     } finally {
       await Promise.allSettled(sessions.map((session) => session.end()));
       await database.close();
