@@ -20,18 +20,18 @@ interface Additions {
  * `wanted` does not have, stay as they are.
  */
 export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): Additions {
-  const each = (add: (table: string, shape: TableShape, found?: TableShape) => string[]): string[] =>
-    [...wanted].flatMap(([table, shape]) => add(table, shape, present.get(table)));
+  const each = <T>(add: (name: string, shape: TableShape, found?: TableShape) => T[]): T[] =>
+    [...wanted].flatMap(([table, shape]) => add(`${copy.schema}.${table}`, shape, present.get(table)));
+  const constraints = each(newConstraints);
+  const textsOf = (isForeign: boolean): string[] =>
+    constraints.filter((one) => one.isForeign === isForeign).map(({ text }) => text);
   return {
-    tables: each((table, shape, found) =>
-      found ? newColumns(copy, table, shape, found) : newTable(copy, table, shape),
-    ),
-    keys: [
-      // Referenced constraints come before foreign keys.
-      ...each((table, shape, found) => newConstraints(copy, table, shape, found).own),
-      ...each((table, shape, found) => newConstraints(copy, table, shape, found).foreign),
-      ...each((table, shape, found) => newIndexes(copy, table, shape, found)),
-    ],
+    tables: [...wanted].flatMap(([table, shape]) => {
+      const found = present.get(table);
+      return found ? newColumns(`${copy.schema}.${table}`, shape, found) : newTable(copy, table, shape);
+    }),
+    // Referenced constraints come before foreign keys.
+    keys: [...textsOf(false), ...textsOf(true), ...each(newIndexes)],
   };
 }
 
@@ -68,8 +68,7 @@ function fullIdentity(name: string): string {
   return `alter table ${name} replica identity full`;
 }
 
-function newColumns({ schema }: Copy, table: string, shape: TableShape, found: TableShape): string[] {
-  const name = `${schema}.${table}`;
+function newColumns(name: string, shape: TableShape, found: TableShape): string[] {
   const statements: string[] = [];
   for (const [column, { declaration, statistics }] of shape.columns) {
     if (found.columns.has(column)) continue;
@@ -84,31 +83,20 @@ function setStatistics(name: string, column: string, target: number): string[] {
 }
 
 function newConstraints(
-  { schema }: Copy,
-  table: string,
+  name: string,
   shape: TableShape,
-  found: TableShape | undefined,
-): { own: string[]; foreign: string[] } {
-  const own: string[] = [];
-  const foreign: string[] = [];
-  for (const [constraint, text] of shape.constraints) {
-    const isCopied = found === undefined && text.startsWith("CHECK");
-    if (isCopied || found?.constraints.has(constraint)) continue;
-    const list = text.startsWith("FOREIGN") ? foreign : own;
-    list.push(`alter table ${schema}.${table} add constraint ${constraint} ${text}`);
-  }
-  return { own, foreign };
+  found?: TableShape,
+): { text: string; isForeign: boolean }[] {
+  return [...shape.constraints].flatMap(([constraint, definition]) => {
+    const isCopied = found === undefined && definition.startsWith("CHECK");
+    if (isCopied || found?.constraints.has(constraint)) return [];
+    const text = `alter table ${name} add constraint ${constraint} ${definition}`;
+    return [{ text, isForeign: definition.startsWith("FOREIGN") }];
+  });
 }
 
-function newIndexes(
-  { schema }: Copy,
-  table: string,
-  shape: TableShape,
-  found: TableShape | undefined,
-): string[] {
+function newIndexes(name: string, shape: TableShape, found?: TableShape): string[] {
   return [...shape.indexes].flatMap(([index, { isUnique, text }]) =>
-    found?.indexes.has(index)
-      ? []
-      : [`create ${isUnique ? "unique " : ""}index ${index} on ${schema}.${table} ${text}`],
+    found?.indexes.has(index) ? [] : [`create ${isUnique ? "unique " : ""}index ${index} on ${name} ${text}`],
   );
 }

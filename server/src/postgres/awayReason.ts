@@ -2,19 +2,8 @@ import { NotBegunError } from "../runtime/groupCommit.ts";
 import { ClockApartError } from "./clock.ts";
 import { isConnectionLost, isDatabaseAway, isPartitionMissing, isUnanswered } from "./pool.ts";
 
-/** Why the database accepts nothing, as far as the error shows. */
-export type AwayReason =
-  | "disk full"
-  | "read-only"
-  | "unanswered"
-  | "slow"
-  | "no partition"
-  | "too few locks"
-  | "clocks apart"
-  | "away";
-
 /** Text for each reason: in answers to callers, and in `/readyz` for operators. */
-export const awayText: Record<AwayReason, string> = {
+export const awayText = {
   "disk full": "the disk of the database is full",
   "read-only": "the database is read-only",
   unanswered: "the database does not answer in time",
@@ -25,6 +14,9 @@ export const awayText: Record<AwayReason, string> = {
   "clocks apart": "the clocks of the service and of its database disagree by more than an hour",
   away: "the service cannot reach its database",
 };
+
+/** Why the database accepts nothing, as far as the error shows. */
+export type AwayReason = keyof typeof awayText;
 
 /** Returns undefined when the error is not about the database's state. */
 export function awayReason(error: unknown): AwayReason | undefined {

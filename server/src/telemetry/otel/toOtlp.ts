@@ -56,22 +56,16 @@ function histograms(values: readonly Value[], interval: Interval): DataPoint<His
       const empty: Histogram = { buckets: { boundaries: [], counts: [] }, sum: 0, count: 0 };
       points.set(name, (point = { ...interval, attributes: attributesOf(own), value: empty }));
     }
-    note(point.value, { value, le, metricName });
+    const { buckets } = point.value;
+    if (metricName.endsWith("_sum")) point.value.sum = value;
+    else if (metricName.endsWith("_count")) point.value.count = value;
+    else {
+      if (le !== "+Inf") buckets.boundaries.push(Number(le));
+      buckets.counts.push(value);
+    }
   }
   for (const { value } of points.values()) countApart(value);
   return [...points.values()];
-}
-
-function note(
-  histogram: Histogram,
-  { value, le, metricName }: { value: number; le: string | number | undefined; metricName: string },
-): void {
-  if (metricName.endsWith("_sum")) histogram.sum = value;
-  else if (metricName.endsWith("_count")) histogram.count = value;
-  else {
-    if (le !== "+Inf") histogram.buckets.boundaries.push(Number(le));
-    histogram.buckets.counts.push(value);
-  }
 }
 
 function countApart({ buckets: { counts } }: Histogram): void {
