@@ -65,7 +65,7 @@ describe("defaults", () => {
       loginLimit: 5,
       auditRetentionDays: 365,
       mailboxLeaseSeconds: 300,
-      mailboxRetentionSeconds: 604_800,
+      mailboxRetentionMs: 604_800_000,
       meterExportSeconds: 10,
       billing: { kind: "disabled" },
     });

@@ -9,7 +9,9 @@ type BillingKey = "billingMode" | Extract<SettingKey, `stripe${string}`>;
 type MailKey = "smtpServer" | "mailFrom";
 
 /** The parsed environment of this process. A name ends with its unit, if it has one; `settings.ts` describes each setting. */
-export interface Config extends Readonly<Omit<Parsed, BillingKey | MailKey>> {
+export interface Config extends Readonly<Omit<Parsed, BillingKey | MailKey | "mailboxRetentionSeconds">> {
+  /** After this time a message expires. */
+  readonly mailboxRetentionMs: number;
   readonly billing: BillingConfig;
   /** Undefined when no mail server is configured. */
   readonly mail: MailConfig | undefined;
@@ -84,22 +86,18 @@ function grouped(parsed: Parsed): Config {
     stripeApiBase: apiBase,
     smtpServer: server,
     mailFrom: from,
+    mailboxRetentionSeconds,
     ...rest
   } = parsed;
   const stripe = { secretKey, webhookSecrets, priceId, meterEventName, meterId, apiBase };
   return {
     ...rest,
     // A message must not outlive its item, which has its payload.
-    mailboxRetentionSeconds: Math.min(rest.mailboxRetentionSeconds, rest.retentionDays * 86_400),
+    mailboxRetentionMs: Math.min(mailboxRetentionSeconds, rest.retentionDays * 86_400) * 1000,
     billing:
       billingMode === "disabled" ? { kind: billingMode } : ({ kind: billingMode, ...stripe } as StripeConfig),
     mail: server && ({ server, from, publicUrl: rest.publicUrl } as MailConfig),
   };
-}
-
-/** Milliseconds after which a message expires. */
-export function mailboxRetentionMs(config: Pick<Config, "mailboxRetentionSeconds">): number {
-  return config.mailboxRetentionSeconds * 1000;
 }
 
 const stripeNames = [

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, found, idOf } from "../http/contract/errors.ts";
@@ -25,7 +25,7 @@ import type { Parts } from "../items/parts.ts";
 const route = routesOf<ErasureRouteDeps>("Erasure");
 
 export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs" | "onMailboxItems"> {
-  config: Pick<Config, "mailboxRetentionSeconds">;
+  config: Pick<Config, "mailboxRetentionMs">;
 }
 
 /** Reason why erasures are not in the audit log. */
@@ -82,7 +82,7 @@ async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string)
       ? await request(deps, caller, { eventId })
       : await present(deps, caller.orgId, erasureId);
   if (erasure.event_id === null || erasure.status === "DONE") return erasure;
-  const outcome = await eraseOne({ ...deps, mailboxRetentionMs: mailboxRetentionMs(deps.config) }, erasure);
+  const outcome = await eraseOne({ ...deps, mailboxRetentionMs: deps.config.mailboxRetentionMs }, erasure);
   if (outcome === "busy") {
     throw new ApiError(
       503,

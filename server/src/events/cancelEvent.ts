@@ -1,5 +1,4 @@
 import { isPulled, type KindNumber } from "../postgres/kinds.ts";
-import { mailboxRetentionMs } from "../config/config.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { functionQuery } from "../postgres/tables.ts";
 import type { ReplayDeps } from "./replayEvent.ts";
@@ -30,7 +29,7 @@ export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): 
   const cancel = functionQuery("cancel_event", {
     p_org: orgId,
     p_id: id,
-    p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
+    p_mailbox_retention_ms: deps.config.mailboxRetentionMs,
   });
   let canceled: Canceled;
   let tries = 0;
@@ -48,7 +47,7 @@ export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): 
 
 async function readStatus(deps: ReplayDeps, orgId: string, id: string): Promise<CancelOutcome> {
   return inSnapshot(deps.queries, async (snapshot) => {
-    const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+    const scope = { orgId, mailboxRetentionMs: deps.config.mailboxRetentionMs };
     const [event] = await readEvents(snapshot, scope, [id]);
     return event === undefined ? { outcome: "not_found" } : { outcome: "not_waiting", status: event.status };
   });

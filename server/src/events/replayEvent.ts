@@ -1,5 +1,5 @@
 import { acceptedStatus, isPulled, type KindNumber } from "../postgres/kinds.ts";
-import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
@@ -14,7 +14,7 @@ export interface ReplayDeps extends Pick<
   Parts,
   "queries" | "pool" | "nowMs" | "onDue" | "onMailboxItems" | "changes"
 > {
-  config: Pick<Config, "mailboxRetentionSeconds">;
+  config: Pick<Config, "mailboxRetentionMs">;
   clock: Pick<ClockCheck, "refuseApart">;
 }
 
@@ -56,7 +56,7 @@ export async function replayEvent(
       p_org: orgId,
       p_source: sourceId,
       p_id: id,
-      p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
+      p_mailbox_retention_ms: deps.config.mailboxRetentionMs,
       p_new_webhook_id: isNewWebhookId,
     }).execute(deps.queries),
   );
@@ -87,7 +87,7 @@ async function findWaiting(
   sourceId: string,
 ): Promise<ReplayOutcome | undefined> {
   return inSnapshot(deps.queries, async (snapshot) => {
-    const retentionMs = mailboxRetentionMs(deps.config);
+    const retentionMs = deps.config.mailboxRetentionMs;
     const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs: retentionMs }, [sourceId]);
     if (source === undefined) return { outcome: "not_found" };
     const { status } = source;

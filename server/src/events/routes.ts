@@ -1,6 +1,5 @@
 import type pg from "pg";
 import { type Static, Type } from "typebox";
-import { mailboxRetentionMs } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { customerChanges, customerOf, customerReads } from "../http/contract/scope.ts";
@@ -40,7 +39,7 @@ const route = routesOf<EventDeps>("Events");
 type EventDeps = ReplayDeps & { pool: pg.Pool; reads: ReadTurns };
 
 function scopeOf({ config }: EventDeps, { orgId }: Caller): EventScope {
-  return { orgId, mailboxRetentionMs: mailboxRetentionMs(config) };
+  return { orgId, mailboxRetentionMs: config.mailboxRetentionMs };
 }
 
 const payloadRoute = route("readPayload", "GET /api/v1/events/:id/payload", {

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { type Static, Type } from "typebox";
-import { mailboxRetentionMs } from "../config/config.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
 import { keysCheckedInSql } from "../http/contract/access.ts";
 import { disconnectSignal } from "../http/contract/client.ts";
@@ -79,7 +78,7 @@ async function claim(
       return { status: 200, text: claimText([], outcome.remaining) };
     case "claimed": {
       deps.consumerTraces?.claimed(consumer, outcome.messages);
-      const lifeMs = mailboxRetentionMs(deps.config);
+      const lifeMs = deps.config.mailboxRetentionMs;
       const texts = outcome.messages.map((message) => claimedMessageText(message, lifeMs));
       return {
         status: 200,

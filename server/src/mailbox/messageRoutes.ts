@@ -1,6 +1,5 @@
 import type { FastifyReply } from "fastify";
 import { Type } from "typebox";
-import { mailboxRetentionMs } from "../config/config.ts";
 import { keysCheckedInSql, users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found } from "../http/contract/errors.ts";
 import { type RouteCall, routesOf, sendAnswer } from "../http/contract/route.ts";
@@ -45,7 +44,7 @@ const claimRoute = route("claimMessage", "POST /api/v1/mailbox-messages/:message
     });
     if (outcome.kind === "refused") throw claimRefusal(outcome.refusal);
     deps.consumerTraces?.claimed(consumer, [outcome.message]);
-    return { status: 200, text: claimedMessageText(outcome.message, mailboxRetentionMs(deps.config)) };
+    return { status: 200, text: claimedMessageText(outcome.message, deps.config.mailboxRetentionMs) };
   }),
 });
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Static, TSchema } from "typebox";
-import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { parseIf } from "../http/contract/json.ts";
 import { type FastAnswer, type RouteCall, sendAnswer, type WholeRequest } from "../http/contract/route.ts";
@@ -12,7 +12,7 @@ import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
 export interface MailboxRouteDeps extends Pick<Parts, "pool" | "reads" | "nowMs" | "onMailboxItems"> {
   mailboxes: Mailboxes;
   consumerTraces?: ConsumerTraces | undefined;
-  config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds">;
+  config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionMs">;
 }
 
 /** Why claims are not in the audit log. */
@@ -53,5 +53,5 @@ export function forConsumers<Body extends TSchema>(
 }
 
 export function readDeps({ pool, config }: MailboxRouteDeps): ReadDeps {
-  return { pool, retentionMs: mailboxRetentionMs(config) };
+  return { pool, retentionMs: config.mailboxRetentionMs };
 }

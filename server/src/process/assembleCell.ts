@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { Registry } from "prom-client";
 import { createReach } from "../accounts/scopeReach.ts";
-import { mailboxRetentionMs } from "../config/config.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
 import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
 import type { Apart, ReadinessDeps } from "../http/readiness.ts";
@@ -69,7 +68,7 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
     direct: directRequests,
     log,
     ownerOf,
-    retentionMs: mailboxRetentionMs(config),
+    retentionMs: config.mailboxRetentionMs,
     changes,
     onKeyUsed,
   });
@@ -119,7 +118,7 @@ function registryOf(
   if (!isOnly) registry.setDefaultLabels({ cell: String(cell.number) });
   if (cell.route !== undefined) registerPlaceMetric(registry, () => cell.route!.place());
   registerDatabaseMetrics(registry, pool);
-  registerMailboxMetrics(registry, pool, mailboxRetentionMs(config));
+  registerMailboxMetrics(registry, pool, config.mailboxRetentionMs);
   return registry;
 }
 

@@ -2,7 +2,6 @@ import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import type pg from "pg";
 import { forgetEntries } from "../audit/store.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
-import { mailboxRetentionMs } from "../config/config.ts";
 import {
   foldMailboxActivity,
   forgetDeletedMailboxes,
@@ -136,7 +135,7 @@ function itemChores({ pool, cell }: ItemDeps): Chore[] {
 }
 
 function mailboxChores({ config, pool, cell, trim }: ItemDeps): Chore[] {
-  const retentionMs = mailboxRetentionMs(config);
+  const retentionMs = config.mailboxRetentionMs;
   return [
     trim("expired messages", 10 * seconds, "messages", () => sweepExpiredMessages(pool, retentionMs)),
     trim("answered Claim-Ids", 30 * seconds, "claims", () => sweepClaimIds(pool)),
@@ -153,7 +152,7 @@ function replayChores({ config, pool, nowMs, trim }: ItemDeps): Chore[] {
       everyMs: seconds,
       // No counts: the chore runs too often for a log line each time.
       runOnce: async () => {
-        await followReplayed(queries, { mailboxRetentionMs: mailboxRetentionMs(config), nowMs: nowMs() });
+        await followReplayed(queries, { mailboxRetentionMs: config.mailboxRetentionMs, nowMs: nowMs() });
         return {};
       },
     },
@@ -165,7 +164,7 @@ function replayChores({ config, pool, nowMs, trim }: ItemDeps): Chore[] {
 
 /** Chores that send operational events, carry out erasures, and delete the records of interventions past retention. */
 function doingChores({ config, pool, changes, onDue, onMailboxItems, trim }: ItemDeps): Chore[] {
-  const erasing = { pool, mailboxRetentionMs: mailboxRetentionMs(config), onMailboxItems };
+  const erasing = { pool, mailboxRetentionMs: config.mailboxRetentionMs, onMailboxItems };
   return [
     chore("operational events", seconds, "items", () => tellEvents({ pool, changes, onDue, onMailboxItems })),
     chore("erasures", seconds, "events", carryingOnErasures(erasing)),

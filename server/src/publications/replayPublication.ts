@@ -1,6 +1,5 @@
 import { acceptedStatus, type KindNumber } from "../postgres/kinds.ts";
 import type { Static } from "typebox";
-import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { isStanding, replaysOf } from "../events/replaysOf.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
@@ -56,7 +55,7 @@ function replayFailedItems(
   deps: ReplayDeps,
   { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
 ): Promise<Replayed | undefined> {
-  const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+  const scope = { orgId, mailboxRetentionMs: deps.config.mailboxRetentionMs };
   return inTransactionOf(deps.queries, async (transaction) => {
     const itemIds = await lockItems(transaction, { orgId, id });
     if (itemIds === undefined) return undefined;

@@ -1,6 +1,5 @@
 import { Type } from "typebox";
 import type { IncomingHttpHeaders } from "node:http";
-import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { keysCheckedInSql, usersAndKeys } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
@@ -166,7 +165,7 @@ const readRoute = route("readPublication", "GET /api/v1/publications/:id", {
   async handle(call, deps) {
     const { caller, params } = call;
     const id = idOf(params.id);
-    const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+    const scope = { orgId: caller.orgId, mailboxRetentionMs: deps.config.mailboxRetentionMs };
     const named = { id, customerUid: customerOf(caller.scope) };
     return deps.reads.run("lists", call, async () => ({
       publication: found(await readPublication(deps, scope, named)),

@@ -22,7 +22,7 @@ const settle = `insert into settlements (bucket, status, event_id, org_id, targe
 const it = databaseTest({ poolSize: 4 })
   .extend("queries", file, ({ pool }) => createQueries(pool))
   .extend("deps", file, ({ pool, queries }): BatchDeps => ({
-    config: { mailboxRetentionSeconds: 604_800 },
+    config: { mailboxRetentionMs: 604_800_000 },
     pool,
     queries,
     clock: { mayMakeItems: () => true },

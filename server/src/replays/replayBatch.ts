@@ -1,6 +1,5 @@
 import { isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
-import { mailboxRetentionMs } from "../config/config.ts";
 import { itemChange } from "../items/changes.ts";
 import type { EventFilter } from "../events/eventFilter.ts";
 import { inSnapshot, listIds } from "../events/listEvents.ts";
@@ -72,7 +71,7 @@ export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<
     p_waiting: page.waiting,
     p_source_ids: idArray(sourceIds),
     p_ids: idArray(newIds(deps, job, sourceIds.length)),
-    p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
+    p_mailbox_retention_ms: deps.config.mailboxRetentionMs,
   });
   const { rows } = await withPartitions(deps.pool, () => advance.execute(deps.queries));
   const { code, made_ids: madeIds, is_finished: isFinished } = rows[0]!;
@@ -83,7 +82,7 @@ export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<
 
 async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
   const { filter, targetId, orgId, until } = job;
-  const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+  const scope = { orgId, mailboxRetentionMs: deps.config.mailboxRetentionMs };
   const limit = Math.max(1, Math.min(batch.most, Math.ceil(job.ratePerSecond / batch.perSecond)));
   return inSnapshot(deps.queries, async (snapshot) => {
     if (await isBusy(snapshot, targetId)) {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Static } from "typebox";
-import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { firstIdAt, newRootId, unknownId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
@@ -13,7 +13,7 @@ import { pageFilter, type ReplaySet, withoutReplayed } from "./replayFilter.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface StartDeps extends Pick<Parts, "queries" | "nowMs"> {
-  config: Pick<Config, "mailboxRetentionSeconds">;
+  config: Pick<Config, "mailboxRetentionMs">;
   /** Notifies the local worker of a new job. */
   onReplay: () => void;
 }
@@ -64,7 +64,7 @@ async function matchingNow(deps: StartDeps, orgId: string, wanted: Wanted) {
   const createdAtMs = rows[0]!.now_ms;
   // This node's clock may be ahead of the database's clock, and so may the ids of the items that it accepted.
   const until = firstIdAt(Math.max(createdAtMs, deps.nowMs()) + 1);
-  const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+  const scope = { orgId, mailboxRetentionMs: deps.config.mailboxRetentionMs };
   const matching = await countMatching(deps.queries, { set: { ...wanted, until }, targetIds, scope });
   return { matching, targetIds, createdAtMs, until };
 }

@@ -4,7 +4,6 @@ import { createSleeper, repeatUntil } from "../runtime/sleeper.ts";
 import { type ClaimedReplay, claimReplay, nextDueInMs, whileLeased } from "./store.ts";
 import { type BatchDeps, replayBatch, searchFor } from "./replayBatch.ts";
 import { sql } from "kysely";
-import { mailboxRetentionMs } from "../config/config.ts";
 import { inSnapshot } from "../events/listEvents.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { pageFilter, withoutReplayed } from "./replayFilter.ts";
@@ -79,7 +78,7 @@ async function countRest(
   `.execute(deps.queries);
   const part = rows[0];
   if (part === undefined) return noteTotal(deps.queries, job.id);
-  const scope = { orgId: job.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+  const scope = { orgId: job.orgId, mailboxRetentionMs: deps.config.mailboxRetentionMs };
   const span = { after: part.countedTo, until: job.until, limit: perStep };
   const page = pageFilter({ filter: job.filter, targetId: part.targetId, scope }, span);
   const { ids, reachedId, counted } = await inSnapshot(deps.queries, async (snapshot) => {
