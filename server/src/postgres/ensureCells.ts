@@ -52,8 +52,18 @@ function schemasOf(count: number): string[] {
  */
 export async function refuseOtherCells(client: pg.Pool | pg.ClientBase, count: number): Promise<string[]> {
   const present = await presentCells(client);
-  if (!isDeepStrictEqual(present, schemasOf(count))) await refuseOthers(client, present, count);
-  return present;
+  if (isDeepStrictEqual(present, schemasOf(count))) return present;
+  if (present.length > 0) {
+    throw new SchemaError(
+      `the database has ${present.length} cells and POSTRIDER_CELLS says ${count}: set it to ${present.length}`,
+    );
+  }
+  const filled = firstFilled.map((table) => `exists (select from ${table})`).join(" or ");
+  const { rows } = await client.query<{ is_filled: boolean }>(`select ${filled} as is_filled`);
+  if (!rows[0]!.is_filled) return present;
+  throw new SchemaError(
+    `the database has one cell and POSTRIDER_CELLS says ${count}: postrider db divide --cells ${count} divides it, while no service runs`,
+  );
 }
 
 /** The schemas of the cells that a database has, in order; none when it has one cell. */
@@ -104,25 +114,6 @@ export async function refuseUnlike(
   const made = isDistributed ? withoutStatistics(shapes) : shapes;
   const other = tables.find((table) => !isDeepStrictEqual(made.get(table), wanted.get(table)));
   if (other !== undefined) throw new SchemaError(`the table ${schema}.${other} is not like ${home}.${other}`);
-}
-
-async function refuseOthers(
-  client: pg.Pool | pg.ClientBase,
-  present: string[],
-  count: number,
-): Promise<void> {
-  if (present.length > 0) {
-    throw new SchemaError(
-      `the database has ${present.length} cells and POSTRIDER_CELLS says ${count}: set it to ${present.length}`,
-    );
-  }
-  const filled = firstFilled.map((table) => `exists (select from ${table})`).join(" or ");
-  const { rows } = await client.query<{ is_filled: boolean }>(`select ${filled} as is_filled`);
-  if (rows[0]!.is_filled) {
-    throw new SchemaError(
-      `the database has one cell and POSTRIDER_CELLS says ${count}: postrider db divide --cells ${count} divides it, while no service runs`,
-    );
-  }
 }
 
 interface Cell extends Copy {

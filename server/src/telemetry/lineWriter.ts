@@ -20,7 +20,14 @@ export function createLineWriter(fd: number) {
   let dropped = 0;
   /** The code of the error with which the last piece was lost. */
   let failure: string | undefined;
-  const schedule = soon(writeNext);
+  let timer: NodeJS.Timeout | undefined;
+
+  function schedule(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      writeNext();
+    }, maxDelayMs).unref();
+  }
 
   function writeNext(): void {
     if (inFlight !== undefined || gathered === "") return;
@@ -82,19 +89,6 @@ export function createLineWriter(fd: number) {
       while (isWriting() && performance.now() < deadlineMs) await delay(1);
       if (!isWriting()) failure = writeSyncFully(fd, takePiece(), deadlineMs);
     },
-  };
-}
-
-/** Returns a function that schedules `run` once, some time after the first of several calls. */
-function soon(run: () => void): () => void {
-  let isScheduled = false;
-  return () => {
-    if (isScheduled) return;
-    isScheduled = true;
-    setTimeout(() => {
-      isScheduled = false;
-      run();
-    }, maxDelayMs).unref();
   };
 }
 
