@@ -25,7 +25,7 @@ import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
 import { createQuiet } from "../runtime/quiet.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
-import { type MetricValues, sumText, withOthers } from "../telemetry/metricsText.ts";
+import { type MetricValues, sumOf } from "../telemetry/metricsText.ts";
 import {
   gaugesOn,
   registerMailMetric,
@@ -272,16 +272,18 @@ function countedBy(
   parts: readonly CellParts[],
   siblings: ServiceDeps["siblings"],
 ): { values: () => Promise<MetricValues[]>; text: () => Promise<string> } {
-  const registries = parts.map((part) => part.registry).filter((one) => one !== registry);
-  const all = async () =>
-    withOthers(registry, await Promise.all(registries.map((one) => one.getMetricsAsJSON())));
+  const registries = [...new Set([registry, ...parts.map((part) => part.registry)])];
+  const all = async (): Promise<Registry> =>
+    registries.length === 1
+      ? registry
+      : sumOf(await Promise.all(registries.map((one) => one.getMetricsAsJSON())));
   const values = async () => (await all()).getMetricsAsJSON();
   return {
     values,
     async text() {
       if (siblings === undefined) return (await all()).metrics();
       const own = await values();
-      return sumText([own, ...(await siblings(own))]);
+      return sumOf([own, ...(await siblings(own))]).metrics();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { sumOfCounters, sumText, withOthers } from "./metricsText.ts";
+import { sumOf, sumOfCounters } from "./metricsText.ts";
 
 /** A registry with a metric of each type, each with the value `count`. */
 function registryWith(count: number): Registry {
@@ -23,10 +23,10 @@ function lines(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");
 }
 
-test("values of other registries are added to the registry's values", async () => {
-  const others = [registryWith(3), registryWith(4)];
-  const values = await Promise.all(others.map((registry) => registry.getMetricsAsJSON()));
-  const text = await (await withOthers(registryWith(2), structuredClone(values))).metrics();
+test("the values of several registries are added up", async () => {
+  const registries = [registryWith(2), registryWith(3), registryWith(4)];
+  const values = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));
+  const text = await sumOf(structuredClone(values)).metrics();
   expect(lines(text)).toEqual(lines(await registryWith(9).metrics()));
 });
 
@@ -34,8 +34,9 @@ test("metrics that only the first registry has are unchanged", async () => {
   const registry = registryWith(1);
   collectDefaultMetrics({ register: registry });
   const names = (text: string): string[] => lines(text).filter((line) => line.startsWith("# TYPE"));
-  const alone = await (await withOthers(registry, [])).metrics();
-  const together = await (await withOthers(registry, [await registryWith(1).getMetricsAsJSON()])).metrics();
+  const alone = await registry.metrics();
+  const parts = await Promise.all([registry, registryWith(1)].map((one) => one.getMetricsAsJSON()));
+  const together = await sumOf(parts).metrics();
   expect(names(together)).toEqual(names(alone));
   const started = /^process_start_time_seconds \d+$/m;
   expect(started.exec(together)![0]).toBe(started.exec(alone)![0]);
@@ -52,7 +53,7 @@ test("values that every process reads from one database are not summed over proc
       return registry.getMetricsAsJSON();
     }),
   );
-  const text = await sumText(structuredClone(parts));
+  const text = await sumOf(structuredClone(parts)).metrics();
   expect(text).toMatch(/^in_memory 8$/m);
   expect(text).toMatch(/^in_database 5$/m);
   expect(text).toMatch(/^process_start_time_seconds \d{10}(?:\.\d+)?$/m);
