@@ -1,5 +1,8 @@
 import { always, integer, maybe, oneOf, originUrl, word, words } from "./parsers.ts";
 
+/** The documentation's words for an unset variable without which `stripe` does not start. */
+export const neededByStripe = "required by `stripe`";
+
 /** Settings of metered usage, and of the payment processor, whose variables have the prefix `STRIPE_`. */
 export const billingSettings = {
   billingMode: always({
@@ -18,14 +21,14 @@ export const billingSettings = {
   stripeSecretKey: maybe({
     name: "STRIPE_SECRET_KEY",
     parse: word,
-    unset: "required by `stripe`",
+    unset: neededByStripe,
     secret: true,
     description: "The secret API key.",
   }),
   stripeWebhookSecrets: maybe({
     name: "STRIPE_WEBHOOK_SECRET",
     parse: words(2),
-    unset: "required by `stripe`",
+    unset: neededByStripe,
     secret: true,
     description:
       "The signing secret of the webhook endpoint; two separated by a comma while it is being rotated.",
@@ -33,19 +36,19 @@ export const billingSettings = {
   stripePriceId: maybe({
     name: "STRIPE_PRICE_ID",
     parse: word,
-    unset: "required by `stripe`",
+    unset: neededByStripe,
     description: "The metered price: 10 cents for each started 1,000 items.",
   }),
   stripeMeterEventName: maybe({
     name: "STRIPE_METER_EVENT_NAME",
     parse: word,
-    unset: "required by `stripe`",
+    unset: neededByStripe,
     description: "The event name of the meter.",
   }),
   stripeMeterId: maybe({
     name: "STRIPE_METER_ID",
     parse: word,
-    unset: "required by `stripe`",
+    unset: neededByStripe,
     description: "The id of the meter, read for reconciliation.",
   }),
   stripeApiBase: maybe({

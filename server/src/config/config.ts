@@ -1,3 +1,4 @@
+import { billingSettings, neededByStripe } from "./billingSettings.ts";
 import type { MailConfig } from "./mailSettings.ts";
 import { type Setting, ValueError } from "./parsers.ts";
 import { nearestName } from "./nearestName.ts";
@@ -64,8 +65,8 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     );
   }
   if (parsed.billingMode === "stripe") {
-    for (const name of stripeNames) {
-      if (!isSet(env, name))
+    for (const { name, unset } of Object.values<Setting<unknown>>(billingSettings)) {
+      if (unset === neededByStripe && !isSet(env, name))
         problems.push(`POSTRIDER_BILLING=stripe needs ${name}; set it or leave billing disabled`);
     }
   }
@@ -99,14 +100,6 @@ function grouped(parsed: Parsed): Config {
     mail: server && ({ server, from, publicUrl: rest.publicUrl } as MailConfig),
   };
 }
-
-const stripeNames = [
-  "STRIPE_SECRET_KEY",
-  "STRIPE_WEBHOOK_SECRET",
-  "STRIPE_PRICE_ID",
-  "STRIPE_METER_EVENT_NAME",
-  "STRIPE_METER_ID",
-];
 
 function isSet(env: NodeJS.ProcessEnv, name: string): boolean {
   return (env[name] ?? "").trim() !== "";

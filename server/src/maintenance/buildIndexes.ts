@@ -1,7 +1,8 @@
 import type pg from "pg";
-import { withBriefLocks } from "../postgres/briefLocks.ts";
+import { sessionPid, withBriefLocks } from "../postgres/briefLocks.ts";
 import { lockOfCell } from "../postgres/cells.ts";
 import { limited, noQueryTimeoutMs } from "../postgres/hot/queryLimit.ts";
+import { tryLock } from "../postgres/pool.ts";
 
 const advisoryLockKey = 7_281_934_011;
 
@@ -25,15 +26,11 @@ export async function buildIndexes(
 ): Promise<number> {
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<{ taken: boolean; pid: number }>(
-      "select pg_try_advisory_lock($1) as taken, pg_backend_pid() as pid",
-      [lockOfCell(advisoryLockKey, cellNumber)],
-    );
-    if (!rows[0]!.taken) return 0;
+    if (!(await tryLock(client, lockOfCell(advisoryLockKey, cellNumber), "session"))) return 0;
     // A concurrent build waits for older transactions, under a lock that blocks no reads or writes. A timeout would only make
     // it start again.
     await client.query("set statement_timeout = 0; set lock_timeout = 0");
-    return await buildMissing({ client, pool, pid: rows[0]!.pid, stopping });
+    return await buildMissing({ client, pool, pid: await sessionPid(client), stopping });
   } finally {
     // The lock and the setting belong to the session; the connection is not returned to the pool.
     client.release(true);
