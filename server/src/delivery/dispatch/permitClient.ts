@@ -22,7 +22,7 @@ export interface PermitClientDeps {
 
 /**
  * Permits are taken at least and at most for this time ahead. A target at its limit costs a few calls a second. If the database
- * answers slowly, each call asks for more permits, so that they last until the next answer.
+ * answers slowly, each call asks for more permits, so that they last until the next answer. `take_permits` knows the longest time.
  */
 const leastAheadMs = 250;
 const mostAheadMs = 2_000;

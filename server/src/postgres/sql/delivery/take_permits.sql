@@ -86,8 +86,11 @@ begin
     permits := 0;
     first_in_us := 0;
     if interval_us is not null then
-      -- next_at is later than this only if it was stored under an earlier rate limit that was lower.
-      v_next := least(v_next, v_now + p_ahead_ms * 1000 + ceil(interval_us));
+      -- No node takes permits more than 2 s ahead. next_at is later only if it was stored under an earlier rate limit that was
+      -- lower, or before the database's clock was set back.
+      if v_next > v_now + 2000000 + ceil(interval_us) then
+        v_next := v_now;
+      end if;
       v_next := greatest(v_next, v_now - floor((burst - 1) * interval_us));
       first_in_us := v_next - v_now;
       -- A node without a share cannot use permits.
