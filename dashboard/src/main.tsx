@@ -3,7 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { isPassing, Problem } from "./api/problem.ts";
-import { currentSession, reloadWhenAnotherUserSignedIn, subscribeSession } from "./api/session.ts";
+import { currentSession, subscribeSession } from "./api/session.ts";
 import { Toasts } from "./controls/Toasts.tsx";
 import { router } from "./router.tsx";
 import { reloadWhenReplaced } from "./shell/replacedPage.ts";
@@ -44,7 +44,6 @@ subscribeSession((isSameUser) => {
   else if (currentSession() !== undefined) void queries.invalidateQueries();
 });
 reloadWhenReplaced();
-reloadWhenAnotherUserSignedIn();
 // Loaded late, because nothing can lose the focus before the page shows controls.
 void import("./shell/keepFocus.ts").then(({ keepFocus }) => keepFocus());
 

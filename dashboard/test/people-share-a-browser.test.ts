@@ -98,9 +98,9 @@ it("keeps the session of the next user, who goes back to a page of the previous 
   await page.goto("/settings");
   await page.getByText(before.user.email).waitFor();
   const session = JSON.stringify({ token: next.session_token, email: next.user.email });
-  // The driver turns off the browser's cache of pages, so the event of a restored page is made here.
-  await page.evaluate(`sessionStorage.setItem("postrider.session", ${JSON.stringify(session)});
-    dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`);
+  // The driver turns off the cache of pages. So the page of the previous user is in front when the next user's session is stored.
+  await page.evaluate(`sessionStorage.setItem("postrider.session", ${JSON.stringify(session)})`);
+  await endSessions(before);
   await page.getByText(next.user.email).waitFor();
   expect(problems).toEqual([]);
 });

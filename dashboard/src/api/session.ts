@@ -42,22 +42,14 @@ export function endSession(): void {
 
 /** Drops a session that the service has ended. A page with unsaved input stays open until its user signs in again. */
 export function loseSession(): void {
+  const stored = readTab();
+  // Back restored this page from the browser's cache, and another user has signed in in this tab since.
+  if (stored !== undefined && stored.token !== current?.token) return location.reload();
   if (isPortal || !isAnythingTyped()) return endSession();
   forget();
   lost = current;
   current = undefined;
   tell(true);
-}
-
-/**
- * Reloads a page that Back restores from the browser's cache if another user has signed in in this tab meanwhile. The page of
- * the previous user would otherwise end the session that is now stored.
- */
-export function reloadWhenAnotherUserSignedIn(): void {
-  addEventListener("pageshow", ({ persisted }) => {
-    const stored = persisted ? read() : undefined;
-    if (stored !== undefined && current !== undefined && stored.token !== current.token) location.reload();
-  });
 }
 
 export function useSession(): Session | undefined {
@@ -104,7 +96,15 @@ function keptName(name: string): string {
 
 function read(): Session | undefined {
   try {
-    return sessionIn(sessionStorage.getItem(key) ?? (isPortal ? null : localStorage.getItem(key)));
+    return readTab() ?? (isPortal ? undefined : sessionIn(localStorage.getItem(key)));
+  } catch {
+    return undefined;
+  }
+}
+
+function readTab(): Session | undefined {
+  try {
+    return sessionIn(sessionStorage.getItem(key));
   } catch {
     return undefined;
   }
