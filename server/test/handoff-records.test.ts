@@ -1,16 +1,11 @@
-import { createServer, type ServerResponse } from "node:http";
-import type pg from "pg";
-import type { AddressInfo } from "node:net";
 import { describe, expect } from "vitest";
-import { bucketOf, newId } from "../src/postgres/ids.ts";
+import { bucketOf } from "../src/postgres/ids.ts";
 import {
   beginHandoff,
   type HandoffRecord,
   noteNothingSent,
-  type RecordDeps,
   recordHandoff,
 } from "../src/handoff/record/handoffStore.ts";
-import { Follower } from "../src/handoff/follow/follower.ts";
 import { followTask } from "../src/handoff/follow/followTask.ts";
 import {
   claimPolls,
@@ -19,16 +14,19 @@ import {
   postponePoll,
   sweepPolls,
 } from "../src/handoff/follow/pollStore.ts";
+import {
+  addDuePolls,
+  addFollowed,
+  createFollower,
+  createLocalOutbound,
+  startEqualAgent,
+} from "./support/followedTasks.ts";
 import { noChanges } from "./support/idleSink.ts";
-import { parseNetworks } from "../src/outbound/addressGuard.ts";
-import { createOutbound } from "../src/outbound/outbound.ts";
-import { neverQuiet } from "../src/runtime/quiet.ts";
-import { createLog } from "../src/telemetry/log.ts";
 import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts";
 import { createAgentTarget, readHandedOver } from "./support/agentTargets.ts";
 import { sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { type Agents, noMask } from "../src/handoff/agent/agent.ts";
+import { noMask } from "../src/handoff/agent/agent.ts";
 import { loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
 import type { Account, TestNode } from "./support/testNode.ts";
 import { countRows } from "./support/unseenRows.ts";
@@ -85,60 +83,6 @@ async function acceptHandoff(node: TestNode, account: Account, cardUrl: string) 
 function claim({ pool }: TestNode, leaseToken: number, limit = 100): ReturnType<typeof claimPolls> {
   const limits = { leaseMs: 60_000, limit, perTarget: 100 };
   return claimPolls(pool, { ...limits, leaseToken, cursor: firstPollCursor, skip: [] });
-}
-
-/** Adds due polls whose tasks are past their retention. */
-async function addDuePolls(pool: pg.Pool, targetId: string, count: number): Promise<void> {
-  for (let added = 0; added < count; added++) {
-    const id = newId(bucketOf(targetId), Date.now());
-    await pool.query(
-      `insert into handoff_polls (bucket, event_id, target_id, due_at, deadline_at)
-       values ($1, $2, $3, 1, 0)`,
-      [bucketOf(id), id, targetId],
-    );
-  }
-}
-
-/** A follower that pauses for five seconds when it has no room or finds nothing, and the results of its polls. */
-function createFollower(deps: RecordDeps, getAgent: Agents["get"]) {
-  const outbound = createLocalOutbound();
-  const looks: string[] = [];
-  const follower = new Follower({
-    ...deps,
-    outbound,
-    agents: { get: getAgent },
-    random: Math.random,
-    rereadCard: () => Promise.resolve("same"),
-    log: createLog("silent"),
-    metrics: { looked: (look) => looks.push(look) },
-    newToken: () => 7,
-    quiet: { ...neverQuiet, isQuiet: () => true },
-  });
-  return { follower, outbound, looks };
-}
-
-function createLocalOutbound() {
-  return createOutbound({
-    allowHttp: true,
-    networks: parseNetworks("127.0.0.0/8"),
-    userAgent: "Postrider/test",
-  });
-}
-
-/** An agent that answers every request alike. */
-async function startAgent(targetId: string, answer: (response: ServerResponse) => void) {
-  const server = createServer((_request, response) => answer(response));
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const agent = {
-    targetId,
-    version: 1,
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a`,
-    tenant: null,
-    extensions: [],
-    pushNotifications: false,
-    credential: { header: null, mask: noMask },
-  };
-  return { agent, server };
 }
 
 it.beforeEach(async ({ node }) => {
@@ -298,16 +242,10 @@ describe("a poll of a task", () => {
   });
 
   it("does not wait for tasks of the same agent that cannot be read", async ({ handoff, node }) => {
-    const { agent, server } = await startAgent(handoff.targetId, (response) => response.end("{}"));
-    await addDuePolls(node.pool, handoff.targetId, 20);
-    await node.pool.query(
-      `insert into handoffs (bucket, event_id, org_id, target_id, accepted_at, task_id, updated_at)
-       select p.bucket, p.event_id, h.org_id, p.target_id, 1, 't1', 1
-       from handoff_polls p
-       join handoffs h on h.bucket = p.bucket and h.event_id = $1
-       where p.due_at = 1`,
-      [handoff.eventId],
-    );
+    const { agent, server } = await startEqualAgent(handoff.targetId, (response) => response.end("{}"));
+    for (let count = 0; count < 20; count++) {
+      await addFollowed(node.pool, handoff.targetId, handoff.eventId);
+    }
     const { follower, outbound, looks } = createFollower(handoff.deps, () => Promise.resolve(agent));
     follower.start();
     // A pause after each one, of up to 30 seconds, would take minutes.
@@ -316,6 +254,33 @@ describe("a poll of a task", () => {
     outbound.close();
     server.close();
     expect(new Set(looks)).toEqual(new Set(["unreadable"]));
+  });
+
+  it("does not wait for agents that do not answer, however many they are", async ({
+    handoff,
+    node,
+    account,
+    cards,
+  }) => {
+    const count = 70;
+    const newTarget = () => createAgentTarget(node, account, cards.url);
+    const targetIds = await Promise.all(Array.from({ length: count }, newTarget));
+    await node.pool.query("delete from handoff_polls");
+    for (const targetId of targetIds) await addFollowed(node.pool, targetId, handoff.eventId);
+    const silence = Promise.withResolvers<undefined>();
+    let waiting = 0;
+    const { follower, outbound, looks } = createFollower(handoff.deps, () => {
+      if (looks.length < count) return Promise.resolve(undefined);
+      waiting++;
+      return silence.promise;
+    });
+    follower.start();
+    await until(() => waiting > 0);
+    await addDuePolls(node.pool, handoff.targetId, 1);
+    await until(() => looks.includes("dropped"));
+    silence.resolve(undefined);
+    await follower.stop();
+    outbound.close();
   });
 
   it("is repeated at once when the agent notifies of a change while it is in progress", async ({
@@ -366,7 +331,7 @@ describe("a poll of a task", () => {
     node,
   }) => {
     const [poll] = (await claim(node, 7)).polls;
-    const { agent, server } = await startAgent(handoff.targetId, (response) =>
+    const { agent, server } = await startEqualAgent(handoff.targetId, (response) =>
       response.writeHead(503, { "retry-after": "86400" }).end(),
     );
     const outbound = createLocalOutbound();

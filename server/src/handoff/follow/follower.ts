@@ -21,16 +21,18 @@ interface PolledTarget {
 }
 
 /**
- * Maximum number of running polls: in total and per target. A target that does not answer has one at a time. A claim takes
- * `ofClaim` of a target that has room for as many, so that it returns none.
+ * Maximum number of running polls: in total, per target, and of all targets that did not answer; each of these has one at a time.
+ * A claim takes `ofClaim` of a target that has room for as many, so that it returns none.
  */
-const most = { looks: 64, ofTarget: 8, ofClaim: 4 };
+const most = { looks: 64, ofTarget: 8, ofSilent: 16, ofClaim: 4 };
 const leaseMs = pollTimeoutMs * 3;
 /**
  * Pauses in milliseconds: while nothing is due; while nothing is due and the process is quiet; after a database error; for a
  * target that does not answer (first pause, doubled each time up to the longest).
  */
 const pauses = { idle: 500, quiet: 5_000, error: 1_000, first: 1_000, longest: 30_000 };
+/** How long a silent target is remembered after its last poll, in milliseconds. */
+const silentMs = 60 * 60_000;
 
 /**
  * Follows tasks until they end: takes the targets with due tasks in turn (round robin) and polls a few tasks of each, so that
@@ -41,6 +43,8 @@ export class Follower {
   readonly #targets = new Map<string, PolledTarget>();
   #cursor = firstPollCursor;
   #inFlight = 0;
+  /** Number of running polls that began when their target had not answered the poll before. */
+  #silentInFlight = 0;
   readonly #stopping = new AbortController();
   readonly #sleeper = createSleeper();
   #onIdle: (() => void) | undefined;
@@ -102,7 +106,7 @@ export class Follower {
   #take(poll: Poll): boolean {
     const target = this.#targets.get(poll.targetId) ?? { inFlight: 0, failures: 0, pausedUntilMs: 0 };
     this.#targets.set(poll.targetId, target);
-    if (!hasRoom(target, 1)) return false;
+    if (!this.#hasRoom(target, 1)) return false;
     target.inFlight++;
     this.#inFlight++;
     void this.#look(target, poll);
@@ -110,6 +114,8 @@ export class Follower {
   }
 
   async #look(target: PolledTarget, poll: Poll): Promise<void> {
+    const silent = target.failures > 0 ? 1 : 0;
+    this.#silentInFlight += silent;
     try {
       const look = await followTask(this.#deps, poll);
       this.#deps.metrics.looked(look);
@@ -126,6 +132,7 @@ export class Follower {
     }
     target.inFlight--;
     this.#inFlight--;
+    this.#silentInFlight -= silent;
     const isRoomFree =
       this.#inFlight === most.looks - most.ofClaim || target.inFlight === most.ofTarget - most.ofClaim;
     if (isRoomFree) this.wake();
@@ -134,21 +141,23 @@ export class Follower {
 
   #fullTargets(): string[] {
     return [...this.#targets]
-      .filter(([, target]) => !hasRoom(target, most.ofClaim))
+      .filter(([, target]) => !this.#hasRoom(target, most.ofClaim))
       .map(([targetId]) => targetId);
+  }
+
+  #hasRoom(target: PolledTarget, polls: number): boolean {
+    if (target.pausedUntilMs > performance.now()) return false;
+    if (target.failures === 0) return target.inFlight <= most.ofTarget - polls;
+    return target.inFlight === 0 && this.#silentInFlight < most.ofSilent;
   }
 
   #forgetIdleLanes(): void {
     for (const [targetId, target] of this.#targets) {
-      const isIdle = target.inFlight === 0 && target.pausedUntilMs < performance.now() - pauses.longest;
+      const keptMs = target.failures > 0 ? silentMs : pauses.longest;
+      const isIdle = target.inFlight === 0 && target.pausedUntilMs < performance.now() - keptMs;
       if (isIdle) this.#targets.delete(targetId);
     }
   }
-}
-
-function hasRoom(target: PolledTarget, polls: number): boolean {
-  if (target.pausedUntilMs > performance.now()) return false;
-  return target.failures > 0 ? target.inFlight === 0 : target.inFlight <= most.ofTarget - polls;
 }
 
 function noteTrouble(target: PolledTarget): void {
