@@ -30,9 +30,6 @@ export interface Written {
   rows: number;
 }
 
-/** The file is no backup, or is damaged; the message says how. */
-class BrokenBackupError extends Error {}
-
 /** Minimum size of a frame of rows, except a table's last. */
 const frameBytes = 256 * 1024;
 
@@ -104,27 +101,24 @@ function line(value: object): Buffer {
   return Buffer.from(`${JSON.stringify(value)}\n`);
 }
 
-/** Reads a backup's manifest, after its checksum was verified. @throws {BrokenBackupError} */
+/** Reads a backup's manifest, after its checksum was verified. @throws {Error} if the file is no backup, or is damaged. */
 export async function verifyBackup(path: string): Promise<Manifest> {
   const contents = await readBackup(path);
   let tables = 0;
   for await (const part of contents.parts) if (part.kind === "end") tables++;
   await contents.sequences();
-  if (tables === 0) throw new BrokenBackupError(`${path} has no tables`);
+  if (tables === 0) throw new Error(`${path} has no tables`);
   return contents.manifest;
 }
 
-/** Opens a backup. Its checksum and end are checked after its parts have been read. @throws {BrokenBackupError} */
+/** Opens a backup. Its checksum and end are checked after its parts have been read. @throws {Error} */
 export async function readBackup(path: string): Promise<Contents> {
   const unpacked = createGunzip();
   // An error of either stream ends reading from `unpacked`.
   void pipeline(createReadStream(path), unpacked).catch(() => undefined);
-  const reader = createFrameReader(
-    unpacked,
-    (what, cause) => new BrokenBackupError(`${path} ${what}`, { cause }),
-  );
+  const reader = createFrameReader(unpacked, (what, cause) => new Error(`${path} ${what}`, { cause }));
   const manifest = readManifest(await reader.line());
-  if (manifest === undefined) throw new BrokenBackupError(`${path} is no backup that this version can read`);
+  if (manifest === undefined) throw new Error(`${path} is no backup that this version can read`);
   let sequences: readonly Sequence[] | undefined;
   async function* parts(): AsyncGenerator<Part, void> {
     // Whether a table has begun and not ended.
@@ -142,12 +136,11 @@ export async function readBackup(path: string): Promise<Contents> {
         const schema = typeof next["schema"] === "string" ? next["schema"] : undefined;
         yield { kind: "begin", table: next["table"], source: String(next["source"]), schema };
       } else {
-        if (next["sha256"] !== sha256)
-          throw new BrokenBackupError(`${path} is damaged: its checksum differs`);
+        if (next["sha256"] !== sha256) throw new Error(`${path} is damaged: its checksum differs`);
         await reader.end();
         sequences = readSequences(next["sequences"]);
         if (sequences === undefined || isInTable)
-          throw new BrokenBackupError(`${path} is damaged: its end is not that of a backup`);
+          throw new Error(`${path} is damaged: its end is not that of a backup`);
         return;
       }
     }

@@ -19,7 +19,7 @@ function problemsOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
     loadConfig(env);
   } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
+    if (error instanceof ConfigError) return error.message.split("\n");
     throw error;
   }
   return [];

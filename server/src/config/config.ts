@@ -34,15 +34,7 @@ export interface StripeConfig {
 }
 
 /** The environment is invalid, so the service must not start. The message has one line, a sentence, for each problem. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
-    this.name = "ConfigError";
-    this.problems = problems;
-  }
-}
+export class ConfigError extends Error {}
 
 /**
  * Reads the configuration from `env`; no other code reads the environment. An empty variable counts as unset.
@@ -71,7 +63,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     }
   }
   problems.push(...mailProblems((name) => isSet(env, name)));
-  if (problems.length > 0) throw new ConfigError(problems);
+  if (problems.length > 0) throw new ConfigError(problems.join("\n"));
   return grouped(parsed);
 }
 
