@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util";
+import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { CommandError } from "./commandError.ts";
 
 /**
@@ -12,7 +12,11 @@ export function readWords(
   needed: readonly string[] = [],
   texts: readonly string[] = [],
 ) {
-  const { values, positionals: words } = parseWords(args, ["json", ...flags], texts);
+  const { values, positionals: words } = parse(args, {
+    json: { type: "boolean" },
+    ...Object.fromEntries(flags.map((name) => [name, { type: "boolean" }])),
+    ...Object.fromEntries(texts.map((name) => [name, { type: "string" }])),
+  });
   const missing = needed[words.length];
   if (missing !== undefined) throw new CommandError(`${missing} is missing`, "usage");
   const extra = words[needed.length];
@@ -22,15 +26,7 @@ export function readWords(
   return { isJson: given.has("json"), words, flags: given, text };
 }
 
-function parseWords(
-  args: readonly string[],
-  flags: readonly string[],
-  texts: readonly string[],
-): { values: Record<string, unknown>; positionals: string[] } {
-  const options = Object.fromEntries([
-    ...flags.map((name) => [name, { type: "boolean" as const }] as const),
-    ...texts.map((name) => [name, { type: "string" as const }] as const),
-  ]);
+function parse(args: readonly string[], options: ParseArgsOptionsConfig) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (cause) {
