@@ -26,23 +26,15 @@ export async function readShapes(
   tables: readonly string[],
 ): Promise<Map<string, TableShape>> {
   const values = [schema, tables];
-  const shapes = new Map<string, TableShape>();
-  const relations = await client.query<{
-    name: string;
-    key: string | null;
-    options: string[];
-    identity: string;
-  }>(relationsText, values);
-  for (const { name, key, options, identity } of relations.rows) {
-    shapes.set(name, {
-      partitionKey: key,
-      options,
-      identity,
-      columns: new Map(),
-      constraints: new Map(),
-      indexes: new Map(),
-    });
-  }
+  const relations = await client.query<
+    Pick<TableShape, "partitionKey" | "options" | "identity"> & { name: string }
+  >(relationsText, values);
+  const shapes = new Map(
+    relations.rows.map(({ name, ...shape }): [string, TableShape] => [
+      name,
+      { ...shape, columns: new Map(), constraints: new Map(), indexes: new Map() },
+    ]),
+  );
   const columns = await client.query<Part & { statistics: number }>(columnsText, values);
   for (const { table, name, text, statistics } of columns.rows)
     shapes.get(table)!.columns.set(name, { declaration: text, statistics });
@@ -68,7 +60,7 @@ const ofTables = `c.relnamespace = $1::regnamespace
 const relationsText = `
   select
     c.relname as name,
-    pg_get_partkeydef(c.oid) as key,
+    pg_get_partkeydef(c.oid) as "partitionKey",
     coalesce(c.reloptions, '{}') as options,
     c.relreplident::text as identity
   from pg_class c
