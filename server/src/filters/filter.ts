@@ -34,11 +34,13 @@ export function readFilter(
 export interface Filter {
   digest: string;
   pattern: Pattern;
+  /** Length of the filter's JSON. */
+  size: number;
 }
 
 /** Reads a stored filter. If this version cannot read it, every item matches; likewise if a match takes too many steps. */
 export function openFilter(text: string): Filter {
-  return { digest: digestOf(text), pattern: readStored(text) };
+  return { digest: digestOf(text), pattern: readStored(text), size: text.length };
 }
 
 function readStored(text: string): Pattern {
@@ -133,6 +135,8 @@ async function mapInSlices<T, R>(many: readonly T[], work: (one: T) => R): Promi
 const mostOwners = 10_000;
 /** The most filters cached per owner. Filters of a customer beyond it are read from the database each time. */
 const mostOfOne = 1_000;
+/** The most characters of all cached filters. A read filter needs up to 35 times its JSON in memory, so about 140 MB in all. */
+const mostSize = 4 * 2 ** 20;
 /** Entries expire, because nothing invalidates the entry of a filter that was removed. */
 const timeToLiveMs = 600_000;
 
@@ -142,6 +146,7 @@ const timeToLiveMs = 600_000;
  */
 export class KnownFilters {
   readonly #byOwner = new Map<string, { filters: readonly Filter[]; untilMs: number }>();
+  #size = 0;
 
   /** @param owner a target's id, or `organization/customer` for publications. */
   of(owner: string): readonly Filter[] {
@@ -149,18 +154,19 @@ export class KnownFilters {
     const known = this.#byOwner.get(owner);
     if (known === undefined) return none;
     if (known.untilMs > performance.now()) return known.filters;
-    this.#byOwner.delete(owner);
+    this.#forget(owner);
     return none;
   }
 
   /** Replaces an owner's filters. */
   note(owner: string, filters: readonly Filter[]): void {
-    this.#byOwner.delete(owner);
-    this.#byOwner.set(owner, {
-      filters: filters.slice(-mostOfOne),
-      untilMs: performance.now() + timeToLiveMs,
-    });
-    if (this.#byOwner.size > mostOwners) this.#byOwner.delete(this.#byOwner.keys().next().value!);
+    this.#forget(owner);
+    const kept = filters.slice(-mostOfOne);
+    this.#byOwner.set(owner, { filters: kept, untilMs: performance.now() + timeToLiveMs });
+    this.#size += sizeOf(kept);
+    while (this.#byOwner.size > mostOwners || this.#size > mostSize) {
+      this.#forget(this.#byOwner.keys().next().value!);
+    }
   }
 
   /** Adds to an owner's filters. */
@@ -168,6 +174,15 @@ export class KnownFilters {
     const all = new Map([...this.of(owner), ...filters].map((filter) => [filter.digest, filter]));
     this.note(owner, [...all.values()]);
   }
+
+  #forget(owner: string): void {
+    this.#size -= sizeOf(this.#byOwner.get(owner)?.filters ?? none);
+    this.#byOwner.delete(owner);
+  }
+}
+
+function sizeOf(filters: readonly Filter[]): number {
+  return filters.reduce((sum, { size }) => sum + size, 0);
 }
 
 const none: readonly Filter[] = [];
