@@ -74,6 +74,12 @@ describe("a card that requires a credential", () => {
     expect((await refresh(id)).body).toMatchObject({ url: `${cards.origin}/new/a2a`, card_error: null });
     const without = { key: account.api_key, body: { auth: { type: "none" } } };
     expect((await node.call("PATCH", `/api/v1/targets/${id}`, without)).status).toBe(400);
+    // The card in use still requires the key, and the newer one a bearer token instead.
+    serve({ ...demanding(cards.origin), securitySchemes: { key: { type: "http", scheme: "bearer" } } });
+    expect((await refresh(id)).status).toBe(409);
+    const bearer = { key: account.api_key, body: { auth: { type: "bearer", token: "x".repeat(20) } } };
+    expect((await node.call("PATCH", `/api/v1/targets/${id}`, bearer)).status).toBe(200);
+    expect((await refresh(id)).body).toMatchObject({ url: `${cards.origin}/a2a`, card_error: null });
   });
 
   it.for([

@@ -77,12 +77,13 @@ async function decide(
   const { origin } = new URL(target.url!);
   const present = await transaction
     .selectFrom("agent_cards")
-    .select(["card", "card_url", "bearer_origin", "auth_header", "result_target_id"])
+    .select(["card", "card_url", "bearer_origin", "auth_header", "result_target_id", "last_error"])
     .where("target_id", "=", target.id)
     .executeTakeFirstOrThrow();
   if (auth !== undefined) {
     const unmet = unmetSecurity(securityRequirements(present.card as Record<string, unknown>), auth);
-    if (unmet !== undefined) return invalid(`auth: the agent card ${unmet}`);
+    // The card that could not replace the present one may require another credential.
+    if (unmet !== undefined && present.last_error === null) return invalid(`auth: the agent card ${unmet}`);
     const known = [new URL(present.card_url).origin, present.bearer_origin, confirmOrigin];
     if (auth.type !== "none" && !known.includes(origin)) return unconfirmed(origin);
   }
