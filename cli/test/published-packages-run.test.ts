@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
@@ -98,14 +98,19 @@ describe("the published client", () => {
     expect(await typeCheck(...browser, "--lib", "es2022,dom,dom.iterable")).toBe("");
   });
 
+  it("names its types for compilers that do not read exports, such as TypeScript 5 with node10", async () => {
+    const manifest = await readFile(join(modules, "@postrider/sdk/package.json"), "utf8");
+    const { exports, types, typesVersions } = JSON.parse(manifest) as {
+      exports: Record<string, { require: { types: string } }>;
+      types: string;
+      typesVersions: { "*": Record<string, string[]> };
+    };
+    const exported = Object.entries(exports).map(([path, entry]) => [path.slice(2), [entry.require.types]]);
+    expect({ "": [types], ...typesVersions["*"] }).toEqual(Object.fromEntries(exported));
+  });
+
   it("runs in a browser", async () => {
-    const server = createServer((request, response) => {
-      void answer(request.url ?? "/").then(({ status, type, body }) => {
-        response.writeHead(status, { "content-type": type }).end(body);
-      });
-    });
-    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { server, origin } = await startAnswering();
     const browser = await startBrowser();
     try {
       const page = await browser.newPage();
@@ -125,7 +130,17 @@ describe("the published client", () => {
   });
 });
 
-/** Answers requests of the browser: an empty page, the package's files, and one answer of the interface. */
+async function startAnswering(): Promise<{ server: Server; origin: string }> {
+  const server = createServer((request, response) => {
+    void answer(request.url ?? "/").then(({ status, type, body }) => {
+      response.writeHead(status, { "content-type": type }).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** Answers requests of the browser and of the command: an empty page, the package's files, and one answer of the interface. */
 async function answer(path: string): Promise<{ status: number; type: string; body: string }> {
   if (path === "/api/v1/targets") {
     return { status: 200, type: "application/json", body: '{"targets":[{"name":"orders"}]}' };
@@ -152,10 +167,17 @@ describe("the published command of clients", () => {
     const env = { PATH: process.env["PATH"] };
     const { stdout } = await run(node, [command, "version"], { env });
     expect(stdout).toMatch(/^\d+\.\d+\.\d+/);
-    const listing = run(node, [command, "target", "list", "--server", "http://127.0.0.1:2"], {
-      env: { ...env, POSTRIDER_KEY: "key" },
+    const list = (origin: string) =>
+      run(node, [command, "target", "list", "--names", "--server", origin], {
+        env: { ...env, POSTRIDER_KEY: "key" },
+      });
+    const { server, origin } = await startAnswering();
+    const listed = await list(origin).finally(() => server.close());
+    expect(listed.stdout).toBe("orders\n");
+    await expect(list("http://127.0.0.1:2")).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/ECONNREFUSED/),
     });
-    await expect(listing).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(/ECONNREFUSED/) });
     await expect(run(node, [command, "serve"], { env })).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
