@@ -20,7 +20,7 @@ sizeLimit=250000000
 
 buildBase() {
   local node=$repository/node_modules/node/bin/node npm
-  npm=$(npm root --global)/npm
+  npm=$(dirname "$(dirname "$(realpath "$(command -v npm)")")")
   # Replaces docker.io/library/node: Debian, the pinned Node, npm.
   mmdebstrap --quiet --variant=essential --include=ca-certificates,binutils,libatomic1,libstdc++6 \
     --customize-hook="mkdir -p \"\$1/usr/local/lib/node_modules\"" \
