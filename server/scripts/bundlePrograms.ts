@@ -62,7 +62,9 @@ function keepOwnPaths(folder: string, entries: readonly string[]): Plugin {
   return {
     name: "keep-own-paths",
     transform(code, id) {
-      if (id.includes("node_modules") || besideEntries.has(dirname(id))) return undefined;
+      // The bundler's own module is no file: its `require` has to search from the bundle.
+      if (id.startsWith("\0") || id.includes("node_modules") || besideEntries.has(dirname(id)))
+        return undefined;
       if (!code.includes("import.meta.")) return undefined;
       // Paths relative to the bundles' folder, so that it can be moved together with the sources.
       const [file, itsFolder] = [id, dirname(id)].map((path) => JSON.stringify(relative(folder, path)));

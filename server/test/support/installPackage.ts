@@ -7,8 +7,8 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
 
 /**
- * Unpacks a packed service in the folder `tree` where npm would, with links to the declared dependencies only, so
- * that an undeclared one is missing. Needs no registry. Resolves to the path of its command.
+ * Unpacks a packed service in the folder `tree` where `npm install --global` would: its dependencies are in its own folder. They are
+ * links to the declared ones only, so that an undeclared one is missing. Needs no registry. Resolves to the path of its command.
  */
 export async function installPackage(tarball: string, tree: string): Promise<string> {
   const installed = join(tree, "node_modules/postrider");
@@ -19,7 +19,7 @@ export async function installPackage(tarball: string, tree: string): Promise<str
     dependencies: Record<string, string>;
   };
   for (const name of Object.keys(manifest.dependencies)) {
-    const link = join(tree, "node_modules", name);
+    const link = join(installed, "node_modules", name);
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(root, "node_modules", name), link);
   }
