@@ -116,6 +116,9 @@ describe.runIf(hasSystemd)("the unit for systemd", () => {
     // The command fails above 1.5 of 10.
     await run("systemd-analyze", ["security", "--offline=true", "--threshold=15", unit]);
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(stopLimitSeconds);
+    // With the database's socket in the private /tmp, operator commands could not reach it.
+    expect(/TMPDIR=\/run\/(\S+)/.exec(text)?.[1]).toBe(/^RuntimeDirectory=(\S+)$/m.exec(text)?.[1]);
+    expect(text).toMatch(/^RuntimeDirectory=/m);
   });
 });
 
