@@ -62,6 +62,8 @@ it("partitions are created a week ahead, and only once", async ({ pool, storeEve
   expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(tablesById.length + 1);
   expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(0);
   await storeEvent(nowMs + 47 * dayMs);
+  const atMidnight = await Promise.all([1, 2, 3].map(() => ensurePartitions(pool, nowMs + 60 * dayMs)));
+  expect(Math.max(...atMidnight)).toBe(9 * (tablesById.length + 1));
 });
 
 it("no more than two days are dropped within 24 hours, the oldest first, unless an operator confirms it", async ({

@@ -32,6 +32,8 @@ const daysAhead = 7;
  */
 const doubled = 1;
 
+const advisoryLockKey = 7_281_934_022;
+
 /** How long a chore tries to get its locks before it leaves the remaining work to its next run. */
 export const choreLockLimitMs = 30_000;
 
@@ -88,6 +90,8 @@ export async function createPartitions(session: BriefLocks, nowMs?: number): Pro
   // Each partition is created completely in one transaction, because an existing partition is never checked again.
   for (const partition of missing) {
     await withBriefLocks(session, async () => {
+      // `if not exists` fails if another session creates the same table at the same time, as at midnight.
+      await session.client.query("select pg_advisory_xact_lock($1)", [advisoryLockKey]);
       await createPartition(session.client, partition);
       // Checked again now that no division can be in progress: a division locks the tables until its end.
       if (await isLeftByDivision(session.client, partition.home)) throw new Error(divided);
