@@ -222,6 +222,32 @@ describe("an answer or cancellation is refused with the reason for", () => {
     }
   });
 
+  it("an answer while another one is being sent", async ({ service, account, cards, answer }) => {
+    const task = { id: "t1", status: { state: "TASK_STATE_INPUT_REQUIRED" } };
+    const arrived = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    cards.answer = (response) => {
+      const { method, url } = response.req;
+      if (url === "/card.json") return answerJson(response, wholeCard(`${cards.origin}/a2a`));
+      return answerJson(response, method === "GET" ? task : { task });
+    };
+    const targetId = await createAgentTarget(service, account, cards.url);
+    const id = await sendItem(service, account, targetId, "begin");
+    await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === "INPUT_REQUIRED");
+    cards.answer = (response) => {
+      if (response.req.method === "GET") return answerJson(response, task);
+      arrived.resolve();
+      void release.promise.then(() => answerJson(response, { task }));
+    };
+    const first = answer(id, "the blue one");
+    await arrived.promise;
+    const second = await answer(id, "the red one");
+    release.resolve();
+    expect([second.status, second.headers["x-error-code"]]).toEqual([409, "task_being_answered"]);
+    expect((await first).status).toBe(200);
+    expect((await answer(id, "the red one")).status).toBe(200);
+  });
+
   it("neither an answer nor a cancellation that the agent takes with an unreadable answer", async ({
     service,
     account,

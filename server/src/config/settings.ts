@@ -246,7 +246,7 @@ const agents = {
     parse: integer(1, 30 * day),
     default: "86400",
     description:
-      "How long a task handed to an agent is followed without any change before its outcome is `UNKNOWN`; seven times as long while it waits for its client.",
+      "How long a task handed to an agent is followed without any change before its outcome is `UNKNOWN`; seven times as long while it waits for its client. A new value applies to each task from its next change.",
   }),
 };
 

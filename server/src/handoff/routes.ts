@@ -73,6 +73,7 @@ const refusals = {
   target_deleted: () => new ApiError(409, "the target of this event was deleted", "target_deleted"),
   not_waiting: ({ state }: Refused<"not_waiting">) =>
     new ApiError(409, `the task does not wait for input: it is ${state}`, "task_not_waiting"),
+  being_answered: () => new ApiError(409, "another answer to the task is being sent", "task_being_answered"),
   not_cancelable: ({ message }: Refused<"not_cancelable">) =>
     new ApiError(409, `the task cannot be canceled: ${message}`, "task_not_cancelable"),
   agent_failed: ({ message }: Refused<"agent_failed">) => new ApiError(502, message),

@@ -12,7 +12,10 @@ import { hasMessage, isInterrupted, readSendAnswer, readTaskOf, type TaskView } 
 import type { Parts } from "../../items/parts.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
 
-export type SteerDeps = FollowDeps & Pick<Parts, "queries" | "box">;
+export interface SteerDeps extends FollowDeps, Pick<Parts, "queries" | "box"> {
+  /** Organizations and events whose tasks this process is answering. */
+  answering: Set<string>;
+}
 
 export type SteerOutcome =
   /** The agent has accepted the message: now, or (`isReplayed`) in an earlier request with the same key. */
@@ -29,6 +32,7 @@ export type SteerRefusal =
   | { kind: "ended"; outcome: string }
   | { kind: "target_deleted" }
   | { kind: "not_waiting"; state: string | null }
+  | { kind: "being_answered" }
   /** The agent reports that the task cannot be canceled. */
   | { kind: "not_cancelable"; message: string }
   | { kind: "agent_failed"; message: string };
@@ -45,14 +49,29 @@ interface LiveTask {
 /** Number of messages of a task's history that are searched for a message that may have been sent before. */
 const historyLength = 50;
 
+interface AnswerInput {
+  orgId: string;
+  eventId: string;
+  payload: Buffer;
+  key: string | null;
+}
+
 /**
- * Answers a task that waits for input (A2A 1.0, section 3.4.3). Requests with the same `key` send the same message id, so that
- * the task is not answered twice.
+ * Answers a task that waits for input (A2A 1.0, section 3.4.3), unless this process is sending it another answer. Requests with
+ * the same `key` send the same message id, so that the task is not answered twice.
  */
-export async function answerTask(
-  deps: SteerDeps,
-  input: { orgId: string; eventId: string; payload: Buffer; key: string | null },
-): Promise<SteerOutcome> {
+export async function answerTask(deps: SteerDeps, input: AnswerInput): Promise<SteerOutcome> {
+  const task = `${input.orgId} ${input.eventId}`;
+  if (deps.answering.has(task)) return { kind: "being_answered" };
+  deps.answering.add(task);
+  try {
+    return await answerOnce(deps, input);
+  } finally {
+    deps.answering.delete(task);
+  }
+}
+
+async function answerOnce(deps: SteerDeps, input: AnswerInput): Promise<SteerOutcome> {
   const task = await findLiveTask(deps, input, successOf);
   if (task.kind !== "live") return task;
   const message = await identify(deps, task, input.key);

@@ -44,6 +44,7 @@ export const errorCodes = {
   message_claimed: "a consumer has claimed the message",
   task_begun: "the agent may have received the item: cancel its task instead",
   task_not_begun: "the agent has not accepted the item yet",
+  task_being_answered: "another answer to the agent's task is being sent",
   task_not_waiting: "the agent's task does not wait for input",
   task_not_cancelable: "the agent cannot cancel the task",
   task_ended: "the agent's task has ended, or is no longer followed",
