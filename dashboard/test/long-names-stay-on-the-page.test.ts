@@ -184,6 +184,9 @@ it("on a phone, figures are not cut off, and the open tab is visible", async () 
       ),
     )
     .toBe(true);
+  // Firefox gives a strip that can be scrolled down, even by a pixel, the focus.
+  const below = `(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(document.querySelector("nav[aria-label=Sections]"))`;
+  expect(await page.evaluate(below)).toBe(0);
   // Shadows mark the edges beyond which there are more tabs.
   const shadows = await page.evaluate(
     `getComputedStyle(document.querySelector("nav[aria-label=Sections]")).backgroundAttachment`,

@@ -24,7 +24,7 @@ export function Tabs({ tabs, open }: { tabs: readonly { id: string; name: string
           search={(search: Record<string, string>) => ({ ...search, tab: id })}
           replace
           aria-current={id === open ? "page" : undefined}
-          className={`-mb-px shrink-0 border-b-2 px-0.5 py-2 font-medium ${id === open ? "border-accent text-ink" : "border-transparent text-muted hover:text-ink"}`}
+          className={`shrink-0 border-b-2 px-0.5 py-2 font-medium ${id === open ? "border-accent text-ink" : "border-transparent text-muted hover:text-ink"}`}
         >
           {name}
         </Link>
