@@ -26,7 +26,8 @@ describe("items of a mailbox whose consumers are behind", () => {
       await storeTarget(pool, orgId, { kind: "mailbox" }),
       await storeTarget(pool, orgId, { kind: "mailbox" }),
     ];
-    const turns = new Turns();
+    // Longer than a put takes on a busy machine.
+    const turns = new Turns({ patienceMs: 60_000 });
     let consumed = 0;
     const intake = createIntake(pool, idleSink, {
       maxQueuedBytes: 1_000_000,

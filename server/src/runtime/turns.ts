@@ -1,15 +1,18 @@
-/** How long to wait for another group commit's batch; a batch that hangs must not block the others. */
-const patienceMs = 50;
-
 /**
  * Keeps the batches of several group commits from running at the same time. A statement has a fixed cost: two group commits that
  * take turns make half as many statements, each twice as large, as two that run side by side.
  */
 export class Turns {
+  /** How long to wait for another group commit's batch; a batch that hangs must not block the others. */
+  readonly #patienceMs: number;
   #running = 0;
   #begun = 0;
   /** Callbacks that wait for the end of a batch, in order, with a timer if their wait is limited. */
   readonly #waiting = new Map<() => void, NodeJS.Timeout | undefined>();
+
+  constructor({ patienceMs = 50 } = {}) {
+    this.#patienceMs = patienceMs;
+  }
 
   /** Whether a batch is running. */
   isTaken(): boolean {
@@ -40,11 +43,11 @@ export class Turns {
     }
   }
 
-  /** Calls `start` when a batch has ended, or `startAnyway` if none has ended after 50 ms. */
+  /** Calls `start` when a batch has ended, or `startAnyway` if none has ended in time. */
   wait(start: () => void, startAnyway?: () => void): void {
     const isLimited = this.#waiting.get(start) !== undefined;
     // A callback that waits without a limit may get a limit now.
     if (isLimited || (startAnyway === undefined && this.#waiting.has(start))) return;
-    this.#waiting.set(start, startAnyway && setTimeout(startAnyway, patienceMs));
+    this.#waiting.set(start, startAnyway && setTimeout(startAnyway, this.#patienceMs));
   }
 }
