@@ -17,14 +17,14 @@ import { isJsonObject } from "../http/contract/json.ts";
 export function bundleSchema(document: Keywords, schema: Keywords, budget: ReadingBudget): JsonSchema {
   const [root, own] = rootOf(document, schema);
   const names = new Names(root);
-  if (own !== undefined) names.add(own, undefined);
   const take = budget.forOne("schema");
   const rewrite = (keywords: Keywords): Keywords =>
-    rewritten(keywords, (reference) => names.referTo(reference));
+    rewritten(keywords, (reference) => (reference === own ? "#" : `#/$defs/${names.of(reference)}`));
   take(root);
   const bundled = mapSchemas(root, rewrite) as JsonSchema;
   const definitions = new Map<string, unknown>();
-  for (const { reference, name } of names.wanted()) {
+  // A definition may name further references, which the iteration then reaches, too.
+  for (const [reference, name] of names.byReference) {
     const found = resolveLocal(document, reference);
     if (found === undefined) throw new DocumentProblem(`$ref ${shownReference(reference)} points to nothing`);
     take(found.value);
@@ -45,27 +45,19 @@ function rootOf(document: Keywords, schema: Keywords): [root: Keywords, own: str
     : [schema, undefined];
 }
 
-/** Maps references of the document to names in `$defs`. */
+/** Names in `$defs` for references of the document. */
 class Names {
-  readonly #targets = new Map<string, string>();
+  readonly byReference = new Map<string, string>();
   readonly #taken: Set<string>;
   /** By wanted name: the last number that was appended to make it unique. */
   readonly #numbers = new Map<string, number>();
-  readonly #wanted: { reference: string; name: string }[] = [];
 
   constructor(root: Keywords) {
     this.#taken = new Set(isJsonObject(root["$defs"]) ? Object.keys(root["$defs"]) : []);
   }
 
-  /** Maps a reference to a definition; with `name` undefined, to the root. */
-  add(reference: string, name: string | undefined): string {
-    const target = name === undefined ? "#" : `#/$defs/${name}`;
-    this.#targets.set(reference, target);
-    return target;
-  }
-
-  referTo(reference: string): string {
-    const known = this.#targets.get(reference);
+  of(reference: string): string {
+    const known = this.byReference.get(reference);
     if (known !== undefined) return known;
     if (!reference.startsWith("#/")) {
       throw new DocumentProblem(
@@ -73,13 +65,8 @@ class Names {
       );
     }
     const name = this.#free(lastSegment(reference).replaceAll(/[^\w.-]/g, "_") || "schema");
-    this.#wanted.push({ reference, name });
-    return this.add(reference, name);
-  }
-
-  /** The references found so far, and those that are found during the iteration. */
-  *wanted(): Generator<{ reference: string; name: string }> {
-    for (let index = 0; index < this.#wanted.length; index++) yield this.#wanted[index]!;
+    this.byReference.set(reference, name);
+    return name;
   }
 
   #free(wanted: string): string {
