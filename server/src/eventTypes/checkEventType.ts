@@ -1,6 +1,7 @@
 import type { Static } from "typebox";
 import { type Read, unreadable } from "../http/contract/errors.ts";
 import { isPlainLine, isPlainText, plainTextRule } from "../http/contract/plainText.ts";
+import { forms } from "../http/contract/textForms.ts";
 import { schemaFault } from "./checkSchema.ts";
 import { type EventType, maxDescriptionCharacters, maxGroupCharacters, maxJsonBytes } from "./schemas.ts";
 
@@ -49,9 +50,9 @@ function sizeFault(field: string, json: string | null): string | undefined {
 const typeNameRule =
   "1 to 256 printable ASCII characters without *, and without a space at the beginning or end";
 
-const typeName = /^[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$/;
+const typeName = new RegExp(forms.pathEventType[0]);
 
-/** Whether an event type may have this name. Excludes `.` and `..`, which clients resolve in a path before they send it. */
+/** Whether an event type may have this name, which becomes a path segment. */
 export function isTypeName(text: string): boolean {
-  return typeName.test(text) && text !== "." && text !== "..";
+  return typeName.test(text);
 }

@@ -4,18 +4,18 @@ import { forms, textOf } from "../../http/contract/textForms.ts";
 import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import { invalid, type Refused } from "./refusal.ts";
 
-const [uidPattern, words] = forms.uid;
 /** The rule for uids, in words. */
-export const uidRule = words;
-const uid = new RegExp(uidPattern);
+export const uidRule = forms.uid[1];
 
 /** An organization's own name for a target or a customer, in a body or a query. */
 export const Uid = textOf("uid", { description: uidRule, examples: ["customer-4711"] });
 
 /** Whether the text is a uid that a path can contain. Clients resolve `.` and `..` in a path before they send it. */
 export function isPathUid(text: string): boolean {
-  return uid.test(text) && text !== "." && text !== "..";
+  return pathUid.test(text);
 }
+
+const pathUid = new RegExp(forms.pathUid[0]);
 
 /** The most bytes of metadata as JSON. */
 const maxMetadataBytes = 4_096;
