@@ -3,13 +3,10 @@ import type { ServerResponse } from "node:http";
 import type { ConnectionLimit } from "./connections/connectionLimit.ts";
 import type { BodyRoom } from "./contract/body.ts";
 import type { Caller } from "./contract/credentials.ts";
-import type { Credential } from "./contract/route.ts";
 
 /** The server's additions to the framework's objects. */
 declare module "fastify" {
   interface FastifyContextConfig {
-    credential?: Credential;
-    rawBody?: boolean;
     anyBody?: boolean;
     missingFields?: string | undefined;
     keptField?: string | undefined;

@@ -81,11 +81,11 @@ export function describeResponses(route: RouteRecord, named: NamedSchemas): Reco
   const headers = {
     ...requestId,
     ...(isLimited && {
-      ...header("RateLimit", "RateLimit"),
-      ...header("RateLimit-Policy", "RateLimitPolicy"),
+      ...header("RateLimit"),
+      ...header("RateLimit-Policy"),
     }),
   };
-  const ownHeaders = own.map((name) => header(name, ownHeaderComponents[name]));
+  const ownHeaders = own.map(header);
   const successHeaders = Object.assign(
     { ...headers, ...replayHeaders(accepted) },
     ...ownHeaders,
@@ -158,7 +158,7 @@ const refusals = {
   },
 } as const;
 
-const requestId = header("X-Request-Id", "RequestId");
+const requestId = header("X-Request-Id");
 
 function impliedRefusals({ method, path, credential, leastRole }: RouteRecord): (keyof typeof refusals)[] {
   const isForAll = leastRole === "viewer";
@@ -183,13 +183,6 @@ function impliedRefusals({ method, path, credential, leastRole }: RouteRecord): 
 /** Statuses of several refusals that a program has to tell apart by `X-Error-Code`. */
 const mayHaveCode = new Set([402, 403, 409, 410, 415, 429, 501, 503]);
 
-/** Component names of the headers that a route may list in `answerHeaders`. */
-const ownHeaderComponents = {
-  "Cache-Control": "CacheControl",
-  "Content-Disposition": "ContentDisposition",
-  "Mcp-Session-Id": "McpSessionId",
-} as const;
-
 function describeRefusal(
   status: number,
   description: string,
@@ -200,10 +193,10 @@ function describeRefusal(
     description,
     headers: {
       ...headers,
-      ...(status === 401 && header("WWW-Authenticate", "WwwAuthenticate")),
-      ...(status === 415 && header("Accept-Encoding", "AcceptEncoding")),
-      ...((status === 429 || status === 503) && header("Retry-After", "RetryAfter")),
-      ...(mayHaveCode.has(status) && header("X-Error-Code", "ErrorCode")),
+      ...(status === 401 && header("WWW-Authenticate")),
+      ...(status === 415 && header("Accept-Encoding")),
+      ...((status === 429 || status === 503) && header("Retry-After")),
+      ...(mayHaveCode.has(status) && header("X-Error-Code")),
     },
     content: describeContent(body),
   };
@@ -213,12 +206,14 @@ function describeRefusal(
 function replayHeaders(accepted: unknown): JsonSchema {
   const { properties = {} } = (accepted ?? {}) as { properties?: JsonSchema };
   return {
-    ...("idempotency-key" in properties && header("Idempotency-Replayed", "IdempotencyReplayed")),
-    ...("claim-id" in properties && header("Claim-Replayed", "ClaimReplayed")),
+    ...("idempotency-key" in properties && header("Idempotency-Replayed")),
+    ...("claim-id" in properties && header("Claim-Replayed")),
   };
 }
 
-function header(name: string, component: keyof typeof answerHeaders): JsonSchema {
+/** A reference to a header of {@link answerHeaders}: `X-Request-Id` is described as `RequestId`. */
+function header(name: string): JsonSchema {
+  const component = name.replace("WWW", "Www").replaceAll(/^X-|-/g, "");
   return { [name]: { $ref: `#/components/headers/${component}` } };
 }
 

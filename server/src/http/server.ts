@@ -128,26 +128,24 @@ function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
  */
 export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
   for (const route of routes) {
-    const { method, path, rawBody } = route;
+    const { method, path, params, query, headers, body, response, rawBody } = route;
     const { onRequest, preValidation } = credentialCheck(deps, route);
     app.route({
       method,
       url: path,
-      schema: schemaOf(route),
+      schema: { params, querystring: query, headers, body, response },
       // A route with a raw body reads its inputs itself, on the hot path; its schemas only serve as documentation.
       ...(rawBody !== undefined && { validatorCompiler: () => () => true }),
       config: {
-        rawBody: rawBody !== undefined,
         anyBody: rawBody === "any",
-        credential: route.credential,
         missingFields: route.missingFields,
         keptField: route.keptField,
       },
       onRequest: [nameRoute(path, rawBody !== undefined), ...onRequest],
       preValidation: [
         ...preValidation,
-        ...(takesKnownQuery(route) ? [knownQuery(route.query)] : []),
-        ...queryNumbers(route.query),
+        ...(takesKnownQuery(route) ? [knownQuery(query)] : []),
+        ...queryNumbers(query),
       ],
       handler: (request, reply) =>
         route.handle({
@@ -160,19 +158,6 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readon
         }),
     });
   }
-}
-
-/** The route's schemas, under the framework's names. */
-function schemaOf({ params, query, headers, body, response, summary, description }: RouteRecord) {
-  return {
-    ...(params && { params }),
-    ...(query && { querystring: query }),
-    ...(headers && { headers }),
-    ...(body && { body }),
-    response,
-    summary,
-    ...(description !== undefined && { description }),
-  };
 }
 
 /** Whether unknown query parameters are refused: on routes where the caller may expect them to have an effect. */
@@ -223,8 +208,8 @@ interface CredentialCheck {
 function credentialCheck(deps: ServerDeps, route: RouteRecord): CredentialCheck {
   const { credential, leastRole } = route;
   if (credential === "none") return { onRequest: [], preValidation: [] };
+  const door = scopeDoor(deps, route);
   if (credential === "apiKeyInSql") {
-    const door = scopeDoor(deps, route);
     const check: onRequestHookHandler = (request, _reply, done) => {
       const key = keyOf(request);
       if (key !== undefined) return checkOwner({ owners: deps.keyOwners, door }, key, request, done);
@@ -233,7 +218,6 @@ function credentialCheck(deps: ServerDeps, route: RouteRecord): CredentialCheck 
     };
     return { onRequest: [check], preValidation: [] };
   }
-  const door = scopeDoor(deps, route);
   const check = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
     request.caller = caller;

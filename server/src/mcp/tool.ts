@@ -9,7 +9,7 @@ import {
   roundedFault,
   significantDigits,
 } from "../http/contract/json.ts";
-import { ruleOf } from "../http/contract/textForms.ts";
+import { rules } from "../http/contract/textForms.ts";
 import { closed } from "./schemas.ts";
 
 /** The protocol's hints about a tool's effects. A client may use them to ask its user for permission. */
@@ -81,7 +81,7 @@ export function defineTool<Input extends TProperties, Output extends TProperties
 function wordsFor(fault: TLocalizedValidationError, known: readonly string[]): string {
   const { keyword, instancePath, message } = fault;
   const path = instancePath.slice(1);
-  if (keyword === "pattern") return `${path}: ${ruleOf(fault.params.pattern) ?? message}`;
+  if (keyword === "pattern") return `${path}: ${rules.get(fault.params.pattern) ?? message}`;
   // The keyword "boolean" means a schema `false`: the field is not allowed.
   if (keyword !== "boolean") return `${path || "arguments"}: ${message}`;
   const isNested = path.includes("/");

@@ -4,9 +4,9 @@ import { type TStringOptions, Type } from "typebox";
 const bidirectional = "\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069";
 
 /** Pattern of one line of text, for names. Not `\p{Cc}`: Python, and JavaScript without the flag u, do not know it. */
-const linePattern = `^[^\\x00-\\x1F\\x7F-\\x9F\\u2028\\u2029${bidirectional}]*$`;
+export const linePattern = `^[^\\x00-\\x1F\\x7F-\\x9F\\u2028\\u2029${bidirectional}]*$`;
 /** Pattern of several lines, with line ends and tabs, for descriptions. */
-const linesPattern = `^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F${bidirectional}]*$`;
+export const linesPattern = `^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F${bidirectional}]*$`;
 
 const line = new RegExp(linePattern, "u");
 const lines = new RegExp(linesPattern, "u");
@@ -22,11 +22,6 @@ export function isPlainLine(text: string): boolean {
 /** Whether a text, of any number of lines, has no control or bidirectional characters except line ends and tabs. */
 export function isPlainText(text: string): boolean {
   return lines.test(text);
-}
-
-/** Whether a schema's pattern is one of the two patterns of this file. */
-export function isPlainTextPattern(pattern: unknown): boolean {
-  return pattern === linePattern || pattern === linesPattern;
 }
 
 /** A name: one line without control or bidirectional characters. */

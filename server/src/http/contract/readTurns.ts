@@ -24,6 +24,7 @@ interface Line {
  * quarter of the connections. A free place goes to the organization with the fewest requests in flight.
  */
 export class ReadTurns {
+  /** The most long requests that run at a time: each may keep one of the database's cores busy. */
   readonly #mostLong: number;
   #longInFlight = 0;
   /** By organization, in the order of their turns. */
@@ -31,7 +32,7 @@ export class ReadTurns {
 
   /** @param connections the size of the connection pool for these requests. */
   constructor(connections: number) {
-    this.#mostLong = mostLong(connections);
+    this.#mostLong = Math.max(1, Math.floor(connections / 4));
   }
 
   /**
@@ -178,7 +179,7 @@ interface ReadLimit {
   waiting: number;
   /** `Retry-After` of a refused caller, in seconds. */
   retryAfterSeconds: number;
-  /** Whether such a request may hold a database connection for seconds; see {@link mostLong}. */
+  /** Whether such a request may hold a database connection for seconds. */
   isLong: boolean;
 }
 
@@ -208,11 +209,3 @@ export const maxWaitMs = 30_000;
 
 /** The share of an organization's places for each of its customers. A customer runs one request of each kind at a time. */
 const customersPart = 0.25;
-
-/**
- * The most long requests of all kinds and organizations that run at a time: a quarter of the pool's connections. One organization
- * may run one, because each may keep one of the database's cores busy.
- */
-function mostLong(connections: number): number {
-  return Math.max(1, Math.floor(connections / 4));
-}

@@ -1,5 +1,5 @@
 import { type TStringOptions, Type } from "typebox";
-import { isPlainTextPattern, plainTextRule } from "./plainText.ts";
+import { linePattern, linesPattern, plainTextRule } from "./plainText.ts";
 
 /** Forms of text in requests: the pattern that the schema checks, and the same in words, for a text that does not match. */
 export const forms = {
@@ -50,11 +50,9 @@ export function textOf(form: Form, options: TStringOptions = {}) {
   return Type.String({ pattern: forms[form][0], ...options });
 }
 
-const rules = new Map<unknown, string>(
-  Object.values(forms).map(([pattern, words]) => [pattern, `must be ${words}`]),
-);
-
-/** The rule for a text that does not match a schema's pattern, as words after the field's name; undefined for a foreign pattern. */
-export function ruleOf(pattern: unknown): string | undefined {
-  return isPlainTextPattern(pattern) ? plainTextRule : rules.get(pattern);
-}
+/** The rule for a text that does not match a schema's pattern, as words after the field's name, by the pattern. */
+export const rules: ReadonlyMap<unknown, string> = new Map([
+  ...Object.values(forms).map(([pattern, words]) => [pattern, `must be ${words}`] as const),
+  [linePattern, plainTextRule],
+  [linesPattern, plainTextRule],
+]);

@@ -1,6 +1,6 @@
 import type { FastifyError } from "fastify";
 import { latestMoment } from "./schemas.ts";
-import { ruleOf } from "./textForms.ts";
+import { rules } from "./textForms.ts";
 
 /**
  * One sentence for a request that does not match its schema: the field, and its expected value.
@@ -52,7 +52,7 @@ export function describeValidation(error: FastifyError, missingFields?: string):
     case "uniqueItems":
       return `${field} must not have the same element twice`;
     case "pattern":
-      return `${field} ${ruleOf(params.pattern) ?? "has a wrong form"}`;
+      return `${field} ${rules.get(params.pattern) ?? "has a wrong form"}`;
     case "enum":
       return `${field} must be one of ${params.allowedValues?.join(", ")}`;
     case "const":
