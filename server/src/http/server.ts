@@ -133,7 +133,14 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readon
     app.route({
       method,
       url: path,
-      schema: { params, querystring: query, headers, body, response },
+      // The framework warns of a schema that is there and undefined.
+      schema: {
+        ...(params && { params }),
+        ...(query && { querystring: query }),
+        ...(headers && { headers }),
+        ...(body && { body }),
+        response,
+      },
       // A route with a raw body reads its inputs itself, on the hot path; its schemas only serve as documentation.
       ...(rawBody !== undefined && { validatorCompiler: () => () => true }),
       config: {
