@@ -218,7 +218,11 @@ describe("postrider org", () => {
     await expect(org(...args)).rejects.toThrow(UsageError);
   });
 
-  it("refuses a name that the interface refuses", async ({ org }) => {
+  it("refuses a name or an address that the interface refuses", async ({ org }) => {
+    await expect(org("create", "Acme", "--email", "nobody")).rejects.toMatchObject({
+      message: "email must be an address such as name@example.com",
+      exitCode: 2,
+    });
     for (const name of [" ", "a\nb", "x".repeat(257)])
       await expect(org("create", name)).rejects.toMatchObject({ exitCode: 2 });
     expect((await org("create", "😀".repeat(256)))["name"]).toBe("😀".repeat(256));

@@ -15,7 +15,7 @@ import { Email, overloaded, Password, takenMessage, tooMany, User } from "./sche
 import { type ResetDeps, resetRoutes } from "./resetRoutes.ts";
 import { logOut, logOutAll } from "./sessionStore.ts";
 import { signUp, type SignUpDeps } from "./signUp.ts";
-import { readUser } from "./userStore.ts";
+import { findUser } from "./userStore.ts";
 import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf<AuthDeps>("Account");
@@ -65,9 +65,9 @@ const meRoute = route("readMe", "GET /api/v1/auth/me", {
   },
   async handle({ caller }, deps) {
     if (caller.kind !== "session") return { user: { org_id: caller.orgId } };
-    const user = await readUser(deps.pool, caller.userId);
-    if (user === undefined) throw unauthorized();
-    return { user };
+    const found = await findUser(deps.pool, "id", caller.userId);
+    if (found === undefined) throw unauthorized();
+    return { user: found.user };
   },
 });
 

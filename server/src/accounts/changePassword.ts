@@ -6,7 +6,7 @@ import { emailKey } from "./emailAddress.ts";
 import type { Passwords } from "./passwords.ts";
 import { endResetsOfUser } from "./resetStore.ts";
 import { endSessionsOfUser } from "./sessionStore.ts";
-import { findPasswordHash, findUserByEmail, lockUser, setPasswordHash } from "./userStore.ts";
+import { findUser, lockUser, setPasswordHash } from "./userStore.ts";
 import type { User } from "./schemas.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -39,7 +39,7 @@ export async function changePassword(
   input: { userId: string; tokenHash: Buffer; present: string; wanted: string },
 ): Promise<ChangePasswordOutcome> {
   const { userId, tokenHash } = input;
-  const stored = await findPasswordHash(deps.pool, userId);
+  const stored = (await findUser(deps.pool, "id", userId))?.passwordHash;
   if (stored === undefined) return "gone";
   const object = { kind: "user", id: userId } as const;
   const verified = await deps.passwords.verify(input.present, stored);
@@ -79,7 +79,7 @@ export async function resetPassword(
 ): Promise<ResetPasswordOutcome> {
   const passwordHash = await deps.passwords.hash(input.wanted);
   if (passwordHash === undefined) return { outcome: "overloaded" };
-  const found = await findUserByEmail(deps.pool, emailKey(input.email));
+  const found = await findUser(deps.pool, "email_key", emailKey(input.email));
   if (found === undefined) return { outcome: "not_found" };
   const { user } = found;
   return inTransaction(deps.pool, async (client) => {

@@ -17,13 +17,15 @@ export const maxEmailCharacters = 256;
 /**
  * Reads an address: one @ between non-empty parts that contain no spaces, angle brackets, control or invisible characters. A
  * mail's recipient loses angle brackets and would be another address; for the same reason the domain must already be in the form
- * that mail servers use. Undefined for any other text. Does not check whether the address receives mail.
+ * that mail servers use. Does not check whether the address receives mail.
  */
-export function parseEmail(text: string): EmailAddress | undefined {
+export function readEmail(text: string): Read<EmailAddress> {
   const email = text.trim();
   const match = /^([^@]+)@([^@]+)$/u.exec(email);
-  if (match === null || unfit.test(email) || !isReadAsWritten(match[2]!)) return undefined;
-  return { email, key: emailKey(email), localPart: match[1]! };
+  if (match === null || unfit.test(email) || !isReadAsWritten(match[2]!)) {
+    return unreadable("email must be an address such as name@example.com");
+  }
+  return { ok: true, value: { email, key: emailKey(email), localPart: match[1]! } };
 }
 
 /** Includes bidirectional control characters, which can make an address look like another. */
@@ -32,13 +34,6 @@ const unfit = /[\s<>\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 /** Whether mail servers read the domain as written. Full-width letters, for example, would become plain letters (UTS 46). */
 function isReadAsWritten(domain: string): boolean {
   return /^\p{ASCII}+$/u.test(domain) || domainToUnicode(domainToASCII(domain)) === domain.toLowerCase();
-}
-
-/** Reads a caller's address as {@link parseEmail} does; otherwise returns a sentence for the caller. */
-export function readEmail(text: string): Read<EmailAddress> {
-  const value = parseEmail(text);
-  if (value === undefined) return unreadable("email must be an address such as name@example.com");
-  return { ok: true, value };
 }
 
 /** The form in which addresses are compared: no two accounts have the same. */

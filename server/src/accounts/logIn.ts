@@ -5,7 +5,7 @@ import { inTransaction } from "../postgres/pool.ts";
 import { emailKey } from "./emailAddress.ts";
 import type { PasswordDeps } from "./changePassword.ts";
 import { startSession } from "./sessionStore.ts";
-import { findUserByEmail, lockUser } from "./userStore.ts";
+import { findUser, lockUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
 
 export type LogInOutcome =
@@ -23,7 +23,7 @@ export async function logIn(
   input: { email: string; password: string },
   request: RequestTrace,
 ): Promise<LogInOutcome> {
-  const found = await findUserByEmail(deps.pool, emailKey(input.email));
+  const found = await findUser(deps.pool, "email_key", emailKey(input.email));
   const verified = await deps.passwords.verify(input.password, found?.passwordHash);
   if (verified === "overloaded") return { outcome: verified };
   if (found === undefined || verified === "wrong") {

@@ -6,7 +6,7 @@ import type { Mail } from "../mail/sendBySmtp.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { type PasswordDeps, replacePassword } from "./changePassword.ts";
 import { findReset, resetMinutes, startReset, useReset } from "./resetStore.ts";
-import { findUserByEmail, lockUser, readUser } from "./userStore.ts";
+import { findUser, lockUser } from "./userStore.ts";
 
 /**
  * Creates the mail with a link to reset an account's password; undefined when the address has no account. The audit log
@@ -20,7 +20,7 @@ export async function prepareResetMail(
   input: { emailKey: string; publicUrl: string },
   request: RequestTrace,
 ): Promise<Mail | undefined> {
-  const user = (await findUserByEmail(pool, input.emailKey))?.user;
+  const user = (await findUser(pool, "email_key", input.emailKey))?.user;
   const token = await inTransaction(pool, async (client) => {
     // `lockUser` returns false if the user has been removed since.
     const isThere = user !== undefined && (await lockUser(client, user.id));
@@ -45,8 +45,9 @@ export async function resetByToken(
 ): Promise<ResetByTokenOutcome> {
   const tokenHash = hashCredential(input.token);
   const userId = await findReset(deps.pool, tokenHash);
-  const user = userId === undefined ? undefined : await readUser(deps.pool, userId);
-  if (user === undefined) return "gone";
+  const found = userId === undefined ? undefined : await findUser(deps.pool, "id", userId);
+  if (found === undefined) return "gone";
+  const { user } = found;
   const passwordHash = await deps.passwords.hash(input.wanted);
   if (passwordHash === undefined) return "overloaded";
   return inTransaction(deps.pool, async (client) => {

@@ -1,14 +1,11 @@
 import type { Config } from "../config/config.ts";
 import type { RequestTrace } from "../audit/origin.ts";
-import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { PasswordDeps } from "./changePassword.ts";
 import type { EmailAddress } from "./emailAddress.ts";
-import { insertKey } from "./keyStore.ts";
-import { createOrganization } from "./organizationStore.ts";
+import { createAccount } from "./provision.ts";
 import { startSession } from "./sessionStore.ts";
-import { insertUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
 
 export interface SignUpDeps extends PasswordDeps {
@@ -45,26 +42,19 @@ export async function signUp(
   const nowMs = deps.nowMs();
   const id = newRootId(nowMs);
   return inTransaction(deps.pool, async (client) => {
-    await client.query("savepoint account");
     const billingStatus = deps.config.billing.kind === "disabled" ? "active" : "pending";
-    const { id: orgId } = await createOrganization(client, { name, billingStatus, cause: "signup", nowMs });
-    const apiKey =
-      billingStatus === "active" ? await insertKey(client, { orgId, name: "default", nowMs }) : undefined;
-    await recordChange(
-      client,
-      { orgId, actor: { kind: "user", id, name: address.email }, request },
-      {
-        action: "organization.created",
-        object: { kind: "organization", id: orgId, name },
-        after: { name, billing_status: billingStatus, email: address.email },
-      },
-    );
-    const user = await insertUser(client, { id, orgId, role: "admin", address, name, passwordHash, nowMs });
-    if (user === undefined) {
-      await client.query("rollback to savepoint account");
-      return { outcome: "email_taken" };
-    }
-    const sessionToken = await startSession(client, user.id);
-    return { outcome: "created", user, sessionToken, apiKey: apiKey?.key };
+    const account = await createAccount(client, {
+      name,
+      billingStatus,
+      cause: "signup",
+      nowMs,
+      actor: { kind: "user", id, name: address.email },
+      request,
+      hasKey: billingStatus === "active",
+      admin: { id, address, name, passwordHash },
+    });
+    if (account === undefined) return { outcome: "email_taken" };
+    const sessionToken = await startSession(client, id);
+    return { outcome: "created", user: account.user!, sessionToken, apiKey: account.apiKey };
   });
 }

@@ -38,33 +38,22 @@ export async function insertUser(client: pg.ClientBase, user: NewUser): Promise<
   return rows[0];
 }
 
-/** Finds a user, and the hash of the user's password, by the address's `emailKey`. */
-export async function findUserByEmail(
+/** Finds a user, and the hash of the user's password, by id or by the address's `emailKey`. */
+export async function findUser(
   pool: pg.Pool,
-  emailKey: string,
+  column: "id" | "email_key",
+  value: string,
 ): Promise<{ user: User; passwordHash: string } | undefined> {
   const { rows } = await pool.query<User & { password_hash: string }>({
-    name: "find_user_by_email",
+    name: `find_user_by_${column}`,
     text: `select id, email, name, org_id, role, password_hash
            from users
-           where email_key = $1`,
-    values: [emailKey],
+           where ${column} = $1`,
+    values: [value],
   });
   if (rows[0] === undefined) return undefined;
   const { password_hash: passwordHash, ...user } = rows[0];
   return { user, passwordHash };
-}
-
-/** Reads the hash of a user's password; undefined when there is no such user. */
-export async function findPasswordHash(pool: pg.Pool, userId: string): Promise<string | undefined> {
-  const { rows } = await pool.query<{ password_hash: string }>({
-    name: "find_password_hash",
-    text: `select password_hash
-           from users
-           where id = $1`,
-    values: [userId],
-  });
-  return rows[0]?.password_hash;
 }
 
 /**
@@ -102,15 +91,4 @@ export async function setPasswordHash(
            where id = $1`,
     values: [userId, passwordHash],
   });
-}
-
-export async function readUser(pool: pg.Pool, userId: string): Promise<User | undefined> {
-  const { rows } = await pool.query<User>({
-    name: "read_user",
-    text: `select id, email, name, org_id, role
-           from users
-           where id = $1`,
-    values: [userId],
-  });
-  return rows[0];
 }

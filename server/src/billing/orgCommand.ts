@@ -53,18 +53,21 @@ function create(args: string[]): OrgCommand {
   const address = email === undefined ? undefined : readEmail(email);
   if (address?.ok === false) throw new CommandError(address.message, "usage");
   return async (deps) => {
-    const owner =
-      email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
+    const password = randomBytes(18).toString("base64url");
+    const owner = address && { address: address.value, password };
     const input = { name: readable.value, billingStatus: status, owner, operator: deps.operator };
     const created = await provisionOrganization(deps, input);
     const { organization, apiKey } = orRefused(created, "created", {
-      invalid: ({ message }) => new CommandError(message, "usage"),
       email_taken: () => new CommandError("the email already has an account", "conflict"),
       overloaded: () => new CommandError("too many passwords wait to be hashed: try again", "failed"),
     });
     audit(deps, "org create", { org_id: organization.id, to: status });
     // The key and the password are shown only here.
-    showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) }, isJson);
+    showResult(
+      deps,
+      { ...organization, api_key: apiKey, ...(owner && { owner: { email, password } }) },
+      isJson,
+    );
   };
 }
 
