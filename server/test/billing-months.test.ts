@@ -93,7 +93,7 @@ describe("months", () => {
     await lab.setClock(periodBounds(october).endSeconds);
     await lab.settleNotices();
     await lab.account.control({ action: "delete customer", customer });
-    await renewCustomerAttempt(pool, (await findAccount(pool, orgId))!);
+    await renewCustomerAttempt(pool, (await findAccount(pool, "org_id", orgId))!);
     await lab.setClock(lab.nowSeconds() + 300);
     expect(await lab.exportOnce()).toMatchObject({ released: 1 });
   });

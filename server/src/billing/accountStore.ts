@@ -24,31 +24,19 @@ export type SubscriptionState = "paying" | "failing" | "ended";
 const columns = `org_id, customer_id, checkout_session_id, customer_attempt, checkout_attempt, subscription_id,
   subscribed_at, standing as subscription_state, has_payment_method, export_from, version`;
 
-/** Reads the organization's account; undefined before its first checkout. */
-export async function findAccount(pool: pg.Pool, orgId: string): Promise<BillingAccount | undefined> {
-  return (await accountsWhere(pool, "org_id = $1", orgId))[0];
-}
-
-/** Finds the account of one of the processor's customers; undefined for a customer of no organization here. */
-export async function findAccountOfCustomer(
-  pool: pg.Pool,
-  customerId: string,
-): Promise<BillingAccount | undefined> {
-  return (await accountsWhere(pool, "customer_id = $1", customerId))[0];
-}
-
-async function accountsWhere(
+/** Finds the account of an organization, or of one of the processor's customers; undefined before the first checkout. */
+export async function findAccount(
   queryable: pg.Pool | pg.ClientBase,
-  condition: "org_id = $1" | "customer_id = $1",
+  column: "org_id" | "customer_id",
   value: string,
-): Promise<BillingAccount[]> {
+): Promise<BillingAccount | undefined> {
   const { rows } = await queryable.query<BillingAccount>(
     `select ${columns}
      from billing_accounts
-     where ${condition}`,
+     where ${column} = $1`,
     [value],
   );
-  return rows;
+  return rows[0];
 }
 
 /** Reads the organization's account, and creates it when there is none. */
@@ -57,7 +45,7 @@ export async function ensureAccount(pool: pg.Pool, orgId: string): Promise<Billi
     await client.query("insert into billing_accounts (org_id) values ($1) on conflict (org_id) do nothing", [
       orgId,
     ]);
-    return (await accountsWhere(client, "org_id = $1", orgId))[0]!;
+    return (await findAccount(client, "org_id", orgId))!;
   });
 }
 

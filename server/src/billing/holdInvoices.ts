@@ -1,6 +1,6 @@
 import type { Stripe } from "stripe";
 import type { Cell } from "../postgres/cells.ts";
-import { findAccountOfCustomer } from "./accountStore.ts";
+import { findAccount } from "./accountStore.ts";
 import { askProcessor, type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { type Period, periodOf } from "./ledger.ts";
 import type { Parts } from "../items/parts.ts";
@@ -36,7 +36,7 @@ const mostFailuresInRow = 5;
  * @throws the processor's errors.
  */
 export async function holdInvoice(deps: HoldDeps, customerId: string, invoiceId: string): Promise<void> {
-  const account = await findAccountOfCustomer(deps.pool, customerId);
+  const account = await findAccount(deps.pool, "customer_id", customerId);
   if (account === undefined) return;
   const invoice = await deps.stripe.invoices.retrieve(invoiceId);
   // Drafts that an operator created are left alone.

@@ -72,10 +72,7 @@ const reconciliationRoute = route("reconcile", "GET /api/v1/billing/reconciliati
   response: { 200: Reconciliation },
   errors: { 502: processorErrors[502] },
   async handle({ caller }, deps) {
-    const reconciled = await reconcile(
-      { pool: deps.pool, nowMs: deps.nowMs, processor: deps.processor },
-      caller.orgId,
-    );
+    const reconciled = await reconcile(deps, caller.orgId);
     return orRefused(reconciled, "compared", { not_found: notFound, ...failures }).comparison;
   },
 });
@@ -99,7 +96,7 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
   },
   async handle({ caller }, deps) {
     const { billing_status, billing_grace_ends_at } = found(await readOrganization(deps.pool, caller.orgId));
-    const account = await findAccount(deps.pool, caller.orgId);
+    const account = await findAccount(deps.pool, "org_id", caller.orgId);
     return {
       status: billing_status,
       billing_enabled: deps.config.billing.kind === "stripe",
@@ -124,9 +121,8 @@ const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
     ...processorErrors,
   },
   async handle({ caller, request }, deps) {
-    const { stripe, config } = require503(deps.processor);
-    const { pool, nowMs } = deps;
-    const checkout = { pool, nowMs, stripe, config, publicUrl: publicUrlOf(deps.config, request.socket) };
+    const publicUrl = publicUrlOf(deps.config, request.socket);
+    const checkout = { ...deps, ...require503(deps.processor), publicUrl };
     const asked = await askProcessor(() => openCheckout(checkout, caller.orgId));
     const { url } = orRefused(orRefused(asked, "answered", failures).answer, "open", checkoutRefusals);
     return { url };
@@ -160,7 +156,7 @@ const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
   },
   async handle({ caller, request }, deps) {
     const { stripe } = require503(deps.processor);
-    const account = await findAccount(deps.pool, caller.orgId);
+    const account = await findAccount(deps.pool, "org_id", caller.orgId);
     const customer = account?.customer_id ?? null;
     if (customer === null) throw paymentNotSetUp();
     const page = { customer, return_url: `${publicUrlOf(deps.config, request.socket)}/billing` };
@@ -206,7 +202,7 @@ const invoicesRoute = route("listInvoices", "GET /api/v1/billing/invoices", {
   async handle({ caller }, deps) {
     const { processor } = deps;
     if (processor === undefined) return { invoices: [], billing_enabled: false };
-    const account = await findAccount(deps.pool, caller.orgId);
+    const account = await findAccount(deps.pool, "org_id", caller.orgId);
     const customer = account?.customer_id ?? null;
     if (customer === null) return { invoices: [], billing_enabled: true };
     const asked = await askProcessor(() => listInvoices(processor.stripe, customer));
@@ -264,8 +260,7 @@ const webhookRoute = route("receiveBillingEvent", "POST /api/v1/billing/webhook"
   response: { 200: Type.Object({ received: Type.Literal(true) }) },
   rawBody: "json",
   async handle({ request }, deps) {
-    const { stripe, config } = require503(deps.processor);
-    const receive = { pool: deps.pool, stripe, config, nowMs: deps.nowMs };
+    const receive = { ...deps, ...require503(deps.processor) };
     const signature = request.headers["stripe-signature"];
     const { waits } = orRefused(await receiveEvent(receive, request.body, signature), "received", {
       invalid: ({ message, cause }) => new ApiError(400, message, { cause }),

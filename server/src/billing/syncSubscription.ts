@@ -1,8 +1,7 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
-import type { BillingAccount } from "./accountStore.ts";
-import { findAccountOfCustomer } from "./accountStore.ts";
+import { type BillingAccount, findAccount } from "./accountStore.ts";
 import { applyChange, lockStatus } from "./changeStatus.ts";
 import { type Period, periodOf } from "./ledger.ts";
 import { changeAfter, type ProcessorFacts, summarizeSubscriptions } from "./subscriptionState.ts";
@@ -24,7 +23,7 @@ const tries = 5;
  */
 export async function syncSubscription(deps: SyncDeps, customerId: string, cause: string): Promise<boolean> {
   for (let attempt = 1; attempt <= tries; attempt++) {
-    const account = await findAccountOfCustomer(deps.pool, customerId);
+    const account = await findAccount(deps.pool, "customer_id", customerId);
     if (account === undefined) return false;
     const facts = await readFacts(deps.stripe, customerId);
     const { pool } = deps.cells.ofOrg(account.org_id);
