@@ -1,13 +1,13 @@
-import { acceptedStatus, isPulled, type KindNumber } from "../postgres/kinds.ts";
+import { acceptedStatus, type KindNumber } from "../postgres/kinds.ts";
 import type { Config } from "../config/config.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { functionQuery } from "../postgres/tables.ts";
-import { itemChange } from "../items/changes.ts";
+import { announceItems } from "../items/announceItems.ts";
 import { inSnapshot } from "./listEvents.ts";
 import { readProgress } from "./progress.ts";
-import { readEvents } from "./store.ts";
+import { readEvents, type StoredEvent } from "./store.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface ReplayDeps extends Pick<
@@ -48,8 +48,8 @@ export async function replayEvent(
   { isNewWebhookId = false }: { isNewWebhookId?: boolean } = {},
 ): Promise<ReplayOutcome> {
   deps.clock.refuseApart();
-  const waiting = await findWaiting(deps, orgId, sourceId);
-  if (waiting !== undefined) return waiting;
+  const source = await findSource(deps, orgId, sourceId);
+  if ("outcome" in source) return source;
   const id = newId(bucketOf(sourceId), deps.nowMs());
   const { rows } = await withPartitions(deps.pool, () =>
     functionQuery("replay_event", {
@@ -62,10 +62,9 @@ export async function replayEvent(
   );
   const { code, kind, target_id: targetId } = rows[0] as Replayed;
   if (code !== "a") return { outcome: refusals[code] };
-  if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });
-  if (isPulled(kind)) deps.onMailboxItems([targetId]);
-  else deps.onDue();
-  return { outcome: "replayed", id, status: acceptedStatus(kind) };
+  const status = acceptedStatus(kind);
+  announceItems(deps, [{ id, targetId, eventType: source.eventType, status }]);
+  return { outcome: "replayed", id, status };
 }
 
 /** The codes of `replay_event` for events that it did not replay. */
@@ -78,38 +77,21 @@ const refusals = {
 } as const;
 
 /**
- * Finds out whether the event is missing or still due. An event that is still due is delivered anyway, so that a replay would
+ * Reads the event, unless it is missing or still due. An event that is still due is delivered anyway, so that a replay would
  * deliver it twice. An event that has ended is never due again, so the check need not be in the transaction of the replay.
  */
-async function findWaiting(
+async function findSource(
   deps: ReplayDeps,
   orgId: string,
   sourceId: string,
-): Promise<ReplayOutcome | undefined> {
+): Promise<StoredEvent | StillWaiting | { outcome: "not_found" }> {
   return inSnapshot(deps.queries, async (snapshot) => {
-    const retentionMs = deps.config.mailboxRetentionMs;
-    const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs: retentionMs }, [sourceId]);
+    const scope = { orgId, mailboxRetentionMs: deps.config.mailboxRetentionMs };
+    const [source] = await readEvents(snapshot, scope, [sourceId]);
     if (source === undefined) return { outcome: "not_found" };
     const { status } = source;
-    if (status !== "QUEUED" && status !== "RETRYING") return undefined;
+    if (status !== "QUEUED" && status !== "RETRYING") return source;
     const { dueAtMs } = (await readProgress(snapshot, [source])).get(sourceId)!;
     return { outcome: "still_waiting", status, dueAtMs };
   });
-}
-
-/** Reports the new event to event streams. */
-async function reportReplay(
-  deps: ReplayDeps,
-  sourceId: string,
-  { id, targetId, kind }: { id: string; targetId: string; kind: Replayed["kind"] },
-): Promise<void> {
-  const source = await deps.queries
-    .selectFrom("events")
-    .select("event_type")
-    .where("bucket", "=", bucketOf(sourceId))
-    .where("target_id", "=", targetId)
-    .where("id", "=", sourceId)
-    .executeTakeFirst();
-  const eventType = source?.event_type ?? null;
-  deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status: acceptedStatus(kind) }));
 }

@@ -5,13 +5,13 @@ import { Id, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { isHandoff, isPulled, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
+import { isHandoff, kindNumbers } from "../postgres/kinds.ts";
 import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import { withPartitions } from "../postgres/partitions.ts";
-import { itemChange } from "../items/changes.ts";
+import { announceItems } from "../items/announceItems.ts";
 import type { Parts } from "../items/parts.ts";
 
 /** Operational events of the service, which are the `event_type` of items. */
@@ -136,7 +136,6 @@ type TellDeps = Pick<Parts, "pool" | "changes" | "onDue" | "onMailboxItems">;
 interface Told {
   item_id: string;
   listener_id: string;
-  listener_kind: TargetKind;
   event_type: string;
   status: "QUEUED" | "UNREAD" | "FILTERED";
 }
@@ -147,20 +146,19 @@ const maxSubjects = 100;
 const paceMs = 60_000;
 
 /** Creates items from the stored operational events. @returns the number of items. */
-export async function tellEvents({ pool, changes, onDue, onMailboxItems }: TellDeps): Promise<number> {
-  const rows = (await withPartitions(pool, () =>
-    callFunction(pool, "tell_operational_events", {
+export async function tellEvents(deps: TellDeps): Promise<number> {
+  const rows = (await withPartitions(deps.pool, () =>
+    callFunction(deps.pool, "tell_operational_events", {
       p_limit: maxSubjects,
       p_pace_ms: paceMs,
     }),
   )) as Told[];
-  if (changes.isWatched()) {
-    for (const { item_id: id, listener_id: targetId, event_type: eventType, status } of rows) {
-      changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
-    }
-  }
-  if (rows.some(({ status }) => status === "QUEUED")) onDue();
-  const mailboxes = rows.filter(({ listener_kind: kind }) => isPulled(kindNumbers[kind]));
-  if (mailboxes.length > 0) onMailboxItems(mailboxes.map(({ listener_id: id }) => id));
+  const items = rows.map(({ item_id: id, listener_id: targetId, event_type: eventType, status }) => ({
+    id,
+    targetId,
+    eventType,
+    status,
+  }));
+  announceItems(deps, items);
   return rows.length;
 }

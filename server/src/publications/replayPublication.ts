@@ -6,7 +6,7 @@ import { type EventScope, readEvents, type StoredEvent } from "../events/store.t
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, matchesFilters, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
-import { itemChange } from "../items/changes.ts";
+import { announceItems } from "../items/announceItems.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { functionQuery, inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./readPublication.ts";
@@ -46,7 +46,7 @@ export async function replayToFailed(
   deps.clock.refuseApart();
   const replayed = await withPartitions(deps.pool, () => replayFailedItems(deps, replay));
   if (replayed === undefined) return { outcome: "not_found" };
-  await dispatchItems(deps, replay, replayed.items);
+  await announce(deps, replay, replayed.items);
   return { outcome: "replayed", replayed };
 }
 
@@ -97,7 +97,7 @@ export async function publishToAdded(
     status: acceptedStatus(kinds![index]! as KindNumber),
     source_event_id: null,
   }));
-  await dispatchItems(deps, { orgId, id }, items);
+  await announce(deps, { orgId, id }, items);
   return { outcome: "replayed", replayed: { items, skipped: [] } };
 }
 
@@ -185,19 +185,17 @@ async function replayOne(
   return { id, target_id: event.targetId, status, source_event_id: event.id };
 }
 
-/** Tells the dispatcher and the mailboxes of new items, and reports the items to event streams. */
-async function dispatchItems(
+/** Announces items of the publication, whose event type they have. */
+async function announce(
   deps: ReplayDeps,
   publication: PublicationKey,
   items: readonly ReplayedItem[],
 ): Promise<void> {
-  const mailboxIds = items.filter(({ status }) => status === "UNREAD").map((item) => item.target_id);
-  if (mailboxIds.length > 0) deps.onMailboxItems(mailboxIds);
-  if (mailboxIds.length < items.length) deps.onDue();
-  if (items.length === 0 || !deps.changes.isWatched()) return;
+  if (items.length === 0) return;
   const row = await publicationOf(deps.queries, publication).select("event_type").executeTakeFirst();
   const eventType = row?.event_type ?? null;
-  for (const { id, target_id: targetId, status } of items) {
-    deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
-  }
+  announceItems(
+    deps,
+    items.map(({ id, target_id: targetId, status }) => ({ id, targetId, eventType, status })),
+  );
 }

@@ -1,6 +1,6 @@
-import { isPulled } from "../postgres/kinds.ts";
+import { acceptedStatus, isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
-import { itemChange } from "../items/changes.ts";
+import { announceItems } from "../items/announceItems.ts";
 import type { EventFilter } from "../events/eventFilter.ts";
 import { inSnapshot, listIds } from "../events/listEvents.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
@@ -76,7 +76,12 @@ export async function replayBatch(deps: BatchDeps, job: ClaimedReplay): Promise<
   const { rows } = await withPartitions(deps.pool, () => advance.execute(deps.queries));
   const { code, made_ids: madeIds, is_finished: isFinished } = rows[0]!;
   if (code === "l") return "lost";
-  if (madeIds!.length > 0) report(deps, job.targetId, page.sources, madeIds as string[]);
+  // Both lists have the same length, unless an event expired between the two statements.
+  const items = (madeIds as string[]).map((id, index) => {
+    const { kind, eventType } = page.sources[index]!;
+    return { id, targetId: job.targetId, eventType, status: acceptedStatus(kind) };
+  });
+  announceItems(deps, items);
   return isFinished ? "finished" : "advanced";
 }
 
@@ -146,23 +151,4 @@ function newIds(
 ): string[] {
   const atMs = Math.max(nowMs(), createdAtMs, idTimeMs(until)) + 1;
   return Array.from({ length: count }, () => newId(bucketOf(targetId), atMs)).sort();
-}
-
-/** Notifies delivery or the mailbox, and the event streams. */
-function report(
-  deps: BatchDeps,
-  targetId: string,
-  sources: readonly StoredEvent[],
-  madeIds: readonly string[],
-): void {
-  const isMailbox = isPulled(sources[0]!.kind);
-  if (isMailbox) deps.onMailboxItems([targetId]);
-  else deps.onDue();
-  if (!deps.changes.isWatched()) return;
-  // Both lists have the same length, unless an event expired between the two statements.
-  for (const [index, id] of madeIds.entries()) {
-    const { eventType } = sources[index]!;
-    const status = isMailbox ? "UNREAD" : "QUEUED";
-    deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
-  }
 }
