@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Registry } from "prom-client";
 import { gaugesOn, keepReading } from "../../telemetry/processMetrics.ts";
+import { circuitMemoryMs } from "./openCircuits.ts";
 import { waitingTargets } from "./waitingTargets.ts";
 
 const gauges = {
@@ -10,7 +11,8 @@ const gauges = {
   postrider_waiting_deliveries:
     "Rows of the hot table, estimated: due, leased, and waiting for a retry. Items accepted together share a row.",
   postrider_leased_deliveries: "Deliveries leased by a node.",
-  postrider_oldest_due_seconds: "How long the oldest due delivery has been due.",
+  postrider_oldest_due_seconds:
+    "How long the oldest due delivery has been due, of targets whose circuit is not open.",
   postrider_dead_tuples: "Dead rows of the hot table that wait for vacuum.",
   postrider_hot_table_bytes: "Size of the hot table with its indexes.",
   postrider_oldest_xmin_age: "Age in transactions of the oldest snapshot; it pins dead rows.",
@@ -85,7 +87,19 @@ const waitingText = `
   select
     due.count as postrider_due_deliveries,
     held.count as postrider_held_deliveries,
-    (select greatest(0, (now.ms - min(t.due_at)) / 1000) from target t where t.enabled) as postrider_oldest_due_seconds,
+    (
+      select greatest(0, (now.ms - min(t.due_at)) / 1000)
+      from target t
+      where t.enabled
+        -- Items of a target that keeps failing wait for its probes, not for the service.
+        and not exists (
+          select
+          from open_circuits c
+          where c.bucket = t.bucket
+            and c.target_id = t.target_id
+            and c.open_until > now.ms - ${circuitMemoryMs}
+        )
+    ) as postrider_oldest_due_seconds,
     (
       select coalesce(sum(cardinality(event_ids)), 0)
       from deliveries
