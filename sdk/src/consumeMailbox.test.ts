@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { consumeMailbox } from "./consumeMailbox.ts";
 
@@ -34,4 +36,45 @@ it("an onError that throws stops the consumer, after all messages were released"
   });
   await expect(finished).rejects.toThrow("onError failed");
   expect(released).toEqual(["a", "b"]);
+});
+
+it("the promise of a handler that works for long gets no reaction for each message handled meanwhile", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const messages = 20_000;
+  let claimed = 0;
+  const client = {
+    claimMessages: (_id: string, { max }: { max: number }) =>
+      Promise.resolve({
+        messages: Array.from({ length: max }, () => ({
+          id: String(claimed++),
+          claim_token: "",
+          claim_count: 1,
+        })),
+      }),
+    acknowledgeMessages: () => Promise.resolve({ results: [{ ok: true }] }),
+  } as unknown as Client;
+  const { promise: works, resolve: end } = Promise.withResolvers<void>();
+  let [before, after] = [0, 0];
+  const usedNow = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const consumer = consumeMailbox(
+    client,
+    "box",
+    ({ id }) => {
+      if (id === "0") return works;
+      if (id === "1000") before = usedNow();
+      if (id !== String(messages)) return undefined;
+      after = usedNow();
+      end();
+      void consumer.stop();
+      return undefined;
+    },
+    { concurrency: 2 },
+  );
+  await consumer.finished;
+  // A reaction takes about 250 bytes.
+  expect((after - before) / messages).toBeLessThan(50);
 });

@@ -115,6 +115,8 @@ class Consumer {
    * of its lost claim still works.
    */
   readonly #inFlight = new Set<InFlight>();
+  /** Ends the wait for a free handler. */
+  #onFree: () => void = () => undefined;
 
   #failure: { error: unknown } | undefined;
 
@@ -176,7 +178,8 @@ class Consumer {
   async #claim(): Promise<boolean> {
     const { concurrency, leaseSeconds, waitSeconds } = this.#options;
     if (this.#inFlight.size >= concurrency) {
-      await Promise.race([...this.#inFlight].map(({ done }) => done));
+      // Without `Promise.race`, whose reactions would stay with the promise of a handler that works for hours.
+      await new Promise<void>((resolve) => (this.#onFree = resolve));
       return false;
     }
     const claimId = crypto.randomUUID();
@@ -222,7 +225,10 @@ class Consumer {
     const lost = new AbortController();
     const done = this.#work(message, lost.signal)
       .catch((error: unknown) => this.#report(error, message))
-      .finally(() => this.#inFlight.delete(one));
+      .finally(() => {
+        this.#inFlight.delete(one);
+        this.#onFree();
+      });
     const one: InFlight = { message, lost, done, endsAtMs: this.#leaseEndMs(), isUnheard: false };
     this.#inFlight.add(one);
   }
