@@ -300,6 +300,11 @@ describe("a retry", () => {
 });
 
 describe("a time limit", () => {
+  it("of less than a second is named in the error", async () => {
+    const client = await clientOf(["silence"], { timeoutMs: 300, maxAttempts: 1 });
+    await expect(client.listTargets()).rejects.toThrow(/ has not answered within 0\.3 s$/);
+  });
+
   it.each([Number.POSITIVE_INFINITY, 2 ** 31])(
     "of %d ms, too long for a timer, is none",
     async (timeoutMs) => {
@@ -314,7 +319,7 @@ describe("a deadline", () => {
     const client = await clientOf(["silence"], { deadlineMs: 2_000 });
     await expect(client.listTargets()).rejects.toMatchObject({
       status: 0,
-      message: expect.stringMatching(/\/api\/v1\/targets has not answered within 2 s$/),
+      message: expect.stringMatching(/\/api\/v1\/targets has not answered within \d(\.\d)? s$/),
     });
     expect(seen).toHaveLength(1);
   });

@@ -222,7 +222,9 @@ function toFailure(
   signal?.throwIfAborted();
   if (error instanceof PostriderError) return error;
   const isLate = error instanceof Error && error.name === "TimeoutError";
-  const what = isLate ? `has not answered within ${Math.ceil(timeoutMs / 1000)} s` : "could not be reached";
+  const what = isLate
+    ? `has not answered within ${Math.round(timeoutMs / 100) / 10} s`
+    : "could not be reached";
   return new PostriderError(`${withoutQuery(url)} ${what}`, { status: 0, cause: error });
 }
 
