@@ -1,9 +1,11 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { findAccount, renewCustomerAttempt } from "../src/billing/accountStore.ts";
 import { addMonths, pendingItems, periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
 import { forgetBatches } from "../src/billing/meterBatches.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
+import { holdRows } from "./support/heldLocks.ts";
+import { until } from "./support/until.ts";
 import { countRows } from "./support/unseenRows.ts";
 
 /*
@@ -177,6 +179,20 @@ describe("months", () => {
     expect(await lab.exportOnce()).toMatchObject({ released: 1 });
     await lab.settleNotices();
     expect((await lab.account.state()).invoices[0]).toMatchObject({ status: "paid" });
+  });
+
+  it("are invoiced while the release of another customer's draft waits", async ({ lab, pool }) => {
+    for (let count = 0; count < 2; count++) await lab.subscribed();
+    await lab.setClock(periodBounds(october).endSeconds);
+    await lab.settleNotices();
+    await lab.setClock(lab.nowSeconds() + 300);
+    const drafts = (await lab.account.state()).invoices.map(({ id }) => id).sort();
+    const letGo = await holdRows(pool, "held_invoices", { invoice_id: drafts[0]! });
+    onTestFinished(letGo);
+    const exporting = lab.exportOnce();
+    await until(async () => (await lab.countWaiting()) === 1);
+    await letGo();
+    expect(await exporting).toMatchObject({ released: 2 });
   });
 
   it("are invoiced although hundreds of earlier drafts wait for usage", async ({ lab }) => {

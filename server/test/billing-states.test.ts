@@ -115,6 +115,23 @@ describe("notices", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
+  it("of one customer are processed while those of another customer wait", async ({ lab, pool }) => {
+    const slow = await lab.createOrganization();
+    await lab.subscribe(slow);
+    await lab.account.control({ action: "deliver" });
+    await lab.setClock(lab.nowSeconds() + 1);
+    const other = await lab.createOrganization();
+    await lab.subscribe(other);
+    await lab.account.control({ action: "deliver" });
+    const letGo = await holdRows(pool, "organizations", { id: slow });
+    onTestFinished(letGo);
+    const processing = lab.processOnce();
+    await until(async () => (await lab.statusOf(other)) === "active");
+    await letGo();
+    expect(await processing).toMatchObject({ failed: 0 });
+    expect(await lab.statusOf(slow)).toBe("active");
+  });
+
   it("about unknown customers change nothing", async ({ lab }) => {
     const { orgId } = await lab.subscribed();
     const object = { id: "sub_x", object: "subscription", customer: "cus_unknown", status: "canceled" };

@@ -10,7 +10,7 @@ import {
   renewBatch,
   settleBatch,
 } from "./meterBatches.ts";
-import { askProcessor, type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
+import { askProcessor, inParallel, type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { writeBatches } from "./writeBatches.ts";
 import type { Parts } from "../items/parts.ts";
 import { tryLock } from "../postgres/pool.ts";
@@ -59,10 +59,7 @@ async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> 
     const due = await findDueBatches(deps.pool, nowSeconds, most.batchesPerRound);
     if (due.length === 0) return;
     // All workers end before the lock is released, so that no request is still open when another process begins.
-    const ends = await Promise.allSettled(
-      Array.from({ length: most.atOnce }, () => work(deps, due, run, counts)),
-    );
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
+    await inParallel(() => work(deps, due, run, counts), most.atOnce);
     if (run.failuresInRow >= most.failuresInRow) return;
   }
 }

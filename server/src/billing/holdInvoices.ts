@@ -1,7 +1,7 @@
 import type { Stripe } from "stripe";
 import type { Cell } from "../postgres/cells.ts";
 import { findAccount } from "./accountStore.ts";
-import { askProcessor, type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
+import { askProcessor, inParallel, type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { type Period, periodOf } from "./ledger.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -77,15 +77,18 @@ export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
   let released = 0;
   let failuresInRow = 0;
   for (const cell of deps.cells.all()) {
-    for await (const held of findReleasable(cell, Math.floor(deps.nowMs() / 1000))) {
-      if (deps.signal.aborted || failuresInRow >= mostFailuresInRow) return released;
-      const asked = await askProcessor(() => releaseIfCounted(deps, held));
-      failuresInRow = asked.outcome === "unavailable" ? failuresInRow + 1 : 0;
-      if (asked.outcome !== "answered") {
-        const { invoice_id, org_id } = held;
-        deps.log.warn({ invoice_id, org_id, reason: asked.cause.message }, "a held invoice stays held");
-      } else if (asked.answer) released++;
-    }
+    const releasable = findReleasable(cell, Math.floor(deps.nowMs() / 1000));
+    await inParallel(async () => {
+      for await (const held of releasable) {
+        if (deps.signal.aborted || failuresInRow >= mostFailuresInRow) return;
+        const asked = await askProcessor(() => releaseIfCounted(deps, held));
+        failuresInRow = asked.outcome === "unavailable" ? failuresInRow + 1 : 0;
+        if (asked.outcome !== "answered") {
+          const { invoice_id, org_id } = held;
+          deps.log.warn({ invoice_id, org_id, reason: asked.cause.message }, "a held invoice stays held");
+        } else if (asked.answer) released++;
+      }
+    });
   }
   return released;
 }

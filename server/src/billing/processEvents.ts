@@ -1,5 +1,6 @@
 import type { Stripe } from "stripe";
 import { holdInvoice } from "./holdInvoices.ts";
+import { inParallel } from "./processor.ts";
 import { syncSubscription } from "./syncSubscription.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -29,19 +30,28 @@ const keptSeconds = 60 * 86_400;
  */
 export async function processEvents(deps: ProcessDeps): Promise<{ processed: number; failed: number }> {
   const counts = { processed: 0, failed: 0 };
-  for (const event of await findDue(deps)) {
-    if (deps.signal.aborted || counts.failed >= most.failures) break;
-    try {
-      await processEvent(deps, event);
-      await markProcessed(deps, event);
-      counts.processed++;
-    } catch (error) {
-      counts.failed++;
-      await postpone(deps, event, error as Error);
+  // One notice of a customer at a time, because concurrent readings of a customer exclude each other.
+  const due = [...Map.groupBy(await findDue(deps), (event) => event.customer_id).values()].reverse();
+  await inParallel(async () => {
+    for (const event of takeInTurn(due)) {
+      if (deps.signal.aborted || counts.failed >= most.failures) return;
+      try {
+        await processEvent(deps, event);
+        await markProcessed(deps, event);
+        counts.processed++;
+      } catch (error) {
+        counts.failed++;
+        await postpone(deps, event, error as Error);
+      }
     }
-  }
+  });
   await forgetOld(deps);
   return counts;
+}
+
+/** The notices of the last customer of the list, then those of the next; removes each customer from the list. */
+function* takeInTurn(due: DueEvent[][]): Generator<DueEvent> {
+  for (let events = due.pop(); events !== undefined; events = due.pop()) yield* events;
 }
 
 async function processEvent(deps: ProcessDeps, event: DueEvent): Promise<void> {

@@ -65,6 +65,16 @@ export async function askProcessor<T>(
 }
 
 /**
+ * Runs a chore's work several times at once, so that a round of thousands of customers does not last for hours. Four at a time
+ * make some 30 requests per second, a third of what the processor allows. Ends when all have ended.
+ * @throws the first error.
+ */
+export async function inParallel(work: () => Promise<void>, times = 4): Promise<void> {
+  const ends = await Promise.allSettled(Array.from({ length: times }, work));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+/**
  * Reads the total of the processor's meter for a customer and a month, up to `nowSeconds`. The meter lags behind: usage
  * sent a minute ago may be missing.
  * @throws the processor's errors.
