@@ -40,15 +40,16 @@ function CustomerView({ customer }: { customer: Customer }) {
           </span>
         </div>
         <div className="flex flex-wrap gap-2">
+          {/* First, because it appears later than the links, which must not move under a click. */}
+          <For least="member">
+            <Button onClick={() => setEditing(true)}>Edit…</Button>
+          </For>
           <Link to="/publications" search={{ customer: customer.uid }} className={buttonLook()}>
             Publications
           </Link>
           <Link to="/items" search={{ customer: customer.uid }} className={buttonLook()}>
             Items
           </Link>
-          <For least="member">
-            <Button onClick={() => setEditing(true)}>Edit…</Button>
-          </For>
         </div>
       </div>
       <CustomerTargets uid={customer.uid} />
