@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
 import { maxPayloadBytes, partOf } from "./payloadPart.ts";
-import { EventTypeName, Moment, Notice, notice, PayloadPart } from "./schemas.ts";
+import { EventTypeName, Notice, notice, PayloadPart } from "./schemas.ts";
 import { call, changes, defineTool, read, reads, type Tool } from "./tool.ts";
-import { fieldsOf, nullable } from "../http/contract/schemas.ts";
+import { fieldsOf, nullable, Timestamp } from "../http/contract/schemas.ts";
 import { textOf } from "../http/contract/textForms.ts";
 
 /** A name that becomes a path segment. */
@@ -15,7 +15,7 @@ const ListedType = Type.Object({
   description: Type.String(),
   group: Type.String({ description: "The group to which the event type belongs; empty for none" }),
   deprecated: Type.Boolean({ description: "Whether the event type is deprecated: do not start to use it" }),
-  updated_at: Moment,
+  updated_at: Timestamp,
 });
 
 const eventTypeAnswer = {

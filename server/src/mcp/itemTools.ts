@@ -1,21 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { type Static, Type } from "typebox";
 import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
-import {
-  EventTypeName,
-  Id,
-  itemFilter,
-  MaybeMoment,
-  Moment,
-  Name,
-  Notice,
-  notice,
-  PayloadPart,
-  Status,
-  Text,
-} from "./schemas.ts";
+import { EventTypeName, Id, itemFilter, Name, Notice, notice, PayloadPart, Status } from "./schemas.ts";
 import { call, changes, defineTool, read, reads, type Tool, type ToolContext } from "./tool.ts";
-import { fieldsOf, nullable } from "../http/contract/schemas.ts";
+import {
+  fieldsOf,
+  nullable,
+  NullableString,
+  NullableTimestamp,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 
 /** Fields for sending an item to a target, or a publication to a customer's targets. */
 export const itemFields = {
@@ -69,9 +63,9 @@ interface EventAnswer extends Record<string, unknown> {
 const ListedItem = Type.Object({
   id: Type.String(),
   target_id: Type.String(),
-  event_type: Text,
+  event_type: NullableString,
   status: Type.String(),
-  created_at: Moment,
+  created_at: Timestamp,
 });
 
 const listItems = defineTool(
@@ -85,7 +79,7 @@ const listItems = defineTool(
       before: Type.Optional(Id("Only items older than the item with this id: for the next page")),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "Default: 20" })),
     },
-    output: { notice: Notice, items: Type.Array(ListedItem), next_before: Text },
+    output: { notice: Notice, items: Type.Array(ListedItem), next_before: NullableString },
   },
   async (input, context) => {
     const query = { limit: 20, ...input };
@@ -101,30 +95,30 @@ const listItems = defineTool(
 const Attempt = Type.Object({
   status_code: Type.Integer({ description: "HTTP status of the response; 0 if there was no response" }),
   duration_ms: Type.Integer(),
-  error: Text,
-  attempted_at: Moment,
-  response_body: Text,
+  error: NullableString,
+  attempted_at: Timestamp,
+  response_body: NullableString,
 });
 
 const Item = Type.Object({
   id: Type.String(),
   target_id: Type.String(),
   target_kind: Type.String(),
-  event_type: Text,
-  correlation_id: Text,
+  event_type: NullableString,
+  correlation_id: NullableString,
   status: Type.String(),
   attempts: Type.Integer(),
-  next_attempt_at: MaybeMoment,
-  last_error: Text,
-  source_event_id: Text,
-  created_at: Moment,
+  next_attempt_at: NullableTimestamp,
+  last_error: NullableString,
+  source_event_id: NullableString,
+  created_at: Timestamp,
 });
 
 const Handoff = Type.Object({
-  state: Text,
-  status_message: Text,
-  outcome: Text,
-  error: Text,
+  state: NullableString,
+  status_message: NullableString,
+  outcome: NullableString,
+  error: NullableString,
 });
 
 interface ItemAnswer {

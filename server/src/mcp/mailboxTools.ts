@@ -1,9 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { type TProperties, Type } from "typebox";
 import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
-import { closed, Id, MaybeMoment, Moment, Name, Notice, notice, PayloadPart, Text } from "./schemas.ts";
+import { closed, Id, Name, Notice, notice, PayloadPart } from "./schemas.ts";
 import { call, changes, defineTool, type Tool, type ToolContext } from "./tool.ts";
-import { fieldsOf, nullable } from "../http/contract/schemas.ts";
+import {
+  fieldsOf,
+  nullable,
+  NullableString,
+  NullableTimestamp,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 
 const maxClaimed = 10;
 
@@ -28,7 +34,7 @@ const results = {
       status: Type.Integer({
         description: "409: another consumer has the claim now; do not continue to work on the message",
       }),
-      claim_expires_at: Type.Optional(Moment),
+      claim_expires_at: Type.Optional(Timestamp),
       error: Type.Optional(Type.String()),
     }),
   ),
@@ -42,13 +48,13 @@ interface ClaimAnswer {
 const Message = Type.Object({
   id: Type.String(),
   claim_token: Type.String({ description: "Required to acknowledge, extend, release or reject the message" }),
-  event_type: Text,
-  correlation_id: Text,
+  event_type: NullableString,
+  correlation_id: NullableString,
   claim_count: Type.Integer({
     description: "Above 1: a consumer claimed the message before and did not finish it",
   }),
-  claim_expires_at: MaybeMoment,
-  created_at: Moment,
+  claim_expires_at: NullableTimestamp,
+  created_at: Timestamp,
   payload: nullable(PayloadPart),
 });
 

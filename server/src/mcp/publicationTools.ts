@@ -1,9 +1,15 @@
 import { type Static, Type } from "typebox";
 import { eventStatuses } from "../items/eventStatuses.ts";
 import { handOver, itemFields } from "./itemTools.ts";
-import { Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
+import { Id, Name, Notice, notice, Status } from "./schemas.ts";
 import { changes, defineTool, read, reads, type Tool } from "./tool.ts";
-import { fieldsOf, nullable } from "../http/contract/schemas.ts";
+import {
+  fieldsOf,
+  nullable,
+  NullableString,
+  NullableTimestamp,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 import { textOf } from "../http/contract/textForms.ts";
 
 /** The most items that one answer names. */
@@ -48,17 +54,17 @@ const Item = Type.Object({
   status: Type.String(),
   attempts: Type.Integer(),
   last_status_code: nullable(Type.Integer()),
-  next_attempt_at: MaybeMoment,
+  next_attempt_at: NullableTimestamp,
   latest_replay: nullable(Type.Object({ id: Type.String(), status: Type.String() })),
 });
 
 const Publication = Type.Object({
   id: Type.String(),
-  customer_uid: Text,
-  event_type: Text,
-  correlation_id: Text,
+  customer_uid: NullableString,
+  event_type: NullableString,
+  correlation_id: NullableString,
   item_count: Type.Integer(),
-  created_at: Moment,
+  created_at: Timestamp,
 });
 
 const Counts = Type.Object(

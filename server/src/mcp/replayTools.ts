@@ -1,7 +1,8 @@
 import { type Static, Type } from "typebox";
 import { webhookIdField } from "../events/schemas.ts";
 import { rates } from "../replays/schemas.ts";
-import { EndedStatus, Id, itemFilter, Text } from "./schemas.ts";
+import { EndedStatus, Id, itemFilter } from "./schemas.ts";
+import { NullableString } from "../http/contract/schemas.ts";
 import { call, changes, defineTool, type Tool, type ToolContext } from "./tool.ts";
 
 const replayItem = defineTool(
@@ -53,7 +54,7 @@ const replayItems = defineTool(
     output: {
       is_started: Type.Boolean({ description: "false: nothing was replayed" }),
       ...DryRun.properties,
-      replay_id: Text,
+      replay_id: NullableString,
       next_step: Type.String(),
     },
   },

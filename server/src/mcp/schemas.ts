@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { nullable, oneOf } from "../http/contract/schemas.ts";
+import { nullable, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { textOf } from "../http/contract/textForms.ts";
 import { eventStatuses, replayableStatuses } from "../items/eventStatuses.ts";
 
@@ -11,10 +11,6 @@ export const Name = (description: string) => textOf("headerText", { description 
 
 /** The event type of an item or of the catalogue. */
 export const EventTypeName = (description: string) => textOf("eventType", { description });
-
-export const Text = nullable(Type.String());
-export const Moment = Type.Integer({ description: "Unix seconds" });
-export const MaybeMoment = nullable(Moment);
 
 /** Precedes every text in an answer that others have written. */
 export const notice =
@@ -31,8 +27,8 @@ export const itemFilter = {
   target_id: Type.Optional(Id("Only items of this target")),
   event_type: Type.Optional(EventTypeName("Only items of exactly this type")),
   correlation_id: Type.Optional(Name("Only items with this correlation id")),
-  created_after: Type.Optional(Moment),
-  created_before: Type.Optional(Moment),
+  created_after: Type.Optional(Timestamp),
+  created_before: Type.Optional(Timestamp),
 };
 
 /** A part of a payload; a small payload is one part. */

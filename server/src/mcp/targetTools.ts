@@ -1,18 +1,18 @@
 import { Type } from "typebox";
 import { Stats as MailboxStats } from "../mailbox/message/schemas.ts";
 import { targetKinds } from "../postgres/kinds.ts";
-import { Id, Notice, notice, Text } from "./schemas.ts";
+import { Id, Notice, notice } from "./schemas.ts";
 import { defineTool, read, reads, type Tool } from "./tool.ts";
-import { fieldsOf, nullable } from "../http/contract/schemas.ts";
+import { fieldsOf, nullable, NullableString } from "../http/contract/schemas.ts";
 
 const Target = Type.Object({
   id: Type.String(),
   kind: Type.String({ description: `${targetKinds.join(", ")}; a2a is an agent` }),
   name: Type.String(),
-  description: Text,
+  description: NullableString,
   enabled: Type.Boolean(),
-  disabled_reason: Text,
-  agent_name: Text,
+  disabled_reason: NullableString,
+  agent_name: NullableString,
 });
 
 const Stats = Type.Object({
