@@ -63,8 +63,8 @@ const listRoute = route("listErasures", "GET /api/v1/erasures", {
   summary: "List erasures, newest first",
   query: pageBefore("erasures"),
   response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
-  handle: async ({ caller, query: { limit, before = null } }, deps) => ({
-    erasures: (await listErasures(deps.pool, { orgId: caller.orgId, before, limit })).map(erasureAnswer),
+  handle: async ({ caller, query }, deps) => ({
+    erasures: (await listErasures(deps.pool, caller.orgId, query)).map(erasureAnswer),
   }),
 });
 

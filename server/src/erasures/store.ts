@@ -107,8 +107,9 @@ export async function readErasure(
 }
 
 /** The organization's erasures, newest first. */
-export function listErasures(pool: pg.Pool, page: NewestFirst): Promise<StoredErasure[]> {
-  return newestFirst(pool, { name: "list_erasures", select: `select ${columns} from erasures` }, page);
+export function listErasures(pool: pg.Pool, orgId: string, page: NewestFirst): Promise<StoredErasure[]> {
+  const select = `select ${columns} from erasures`;
+  return newestFirst(pool, { name: "list_erasures", select }, orgId, page);
 }
 
 /**

@@ -47,8 +47,8 @@ const listRoute = route("listInvitations", "GET /api/v1/invitations", {
     before: Type.Optional(pageCursor("The id of the last invitation of the previous page")),
   }),
   response: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
-  handle: async ({ caller, query: { limit, before = null } }, deps) => ({
-    invitations: await listInvitations(deps.pool, { orgId: caller.orgId, before, limit }),
+  handle: async ({ caller, query }, deps) => ({
+    invitations: await listInvitations(deps.pool, caller.orgId, query),
   }),
 });
 

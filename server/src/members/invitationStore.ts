@@ -60,12 +60,13 @@ export function createInvitation(
 }
 
 /** The organization's invitations, newest first. */
-export function listInvitations(pool: pg.Pool, page: NewestFirst): Promise<StoredInvitation[]> {
-  return newestFirst(
-    pool,
-    { name: "list_invitations", select: `select ${columns} from invitations i` },
-    page,
-  );
+export function listInvitations(
+  pool: pg.Pool,
+  orgId: string,
+  page: NewestFirst,
+): Promise<StoredInvitation[]> {
+  const select = `select ${columns} from invitations i`;
+  return newestFirst(pool, { name: "list_invitations", select }, orgId, page);
 }
 
 export type RevokeOutcome =

@@ -27,12 +27,8 @@ const listRoute = route("listNotificationTargets", "GET /api/v1/notification-tar
   summary: "List the targets that receive operational events, newest first",
   query: pageBefore("notification targets"),
   response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
-  handle: async ({ caller, query: { limit, before = null } }, deps) => ({
-    notification_targets: await listNotificationTargets(deps.pool, {
-      orgId: caller.orgId,
-      before,
-      limit,
-    }),
+  handle: async ({ caller, query }, deps) => ({
+    notification_targets: await listNotificationTargets(deps.pool, caller.orgId, query),
   }),
 });
 

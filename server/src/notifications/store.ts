@@ -100,9 +100,13 @@ export async function saveNotificationTarget(
 }
 
 /** The organization's notification targets, newest first. */
-export function listNotificationTargets(pool: pg.Pool, page: NewestFirst): Promise<NotificationTarget[]> {
+export function listNotificationTargets(
+  pool: pg.Pool,
+  orgId: string,
+  page: NewestFirst,
+): Promise<NotificationTarget[]> {
   const select = "select id, target_id, event_types, created_at from notification_targets";
-  return newestFirst(pool, { name: "list_notification_targets", select }, page);
+  return newestFirst(pool, { name: "list_notification_targets", select }, orgId, page);
 }
 
 /** Removes a notification target. @returns false when the organization has no such notification target. */

@@ -2,9 +2,8 @@ import type pg from "pg";
 
 /** The requested part of a list. */
 export interface NewestFirst {
-  orgId: string;
-  /** Only rows with ids below this one; null for the newest rows. */
-  before: string | null;
+  /** Only rows with ids below this one; undefined for the newest rows. */
+  before?: string | undefined;
   /** Maximum number of rows. */
   limit: number;
 }
@@ -16,7 +15,8 @@ export interface NewestFirst {
 export async function newestFirst<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   statement: { name: string; select: string },
-  { orgId, before, limit }: NewestFirst,
+  orgId: string,
+  { before, limit }: NewestFirst,
 ): Promise<Row[]> {
   const { rows } = await pool.query<Row>({
     name: statement.name,

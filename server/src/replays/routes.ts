@@ -1,13 +1,13 @@
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, idOf, notFound, orRefused } from "../http/contract/errors.ts";
-import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
 import { unknownNameIn } from "./replayFilter.ts";
 import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
 import { cancelReplay, listReplays, maxRunning, readReplay } from "./store.ts";
+import type { Parts } from "../items/parts.ts";
 import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf<ReplayDeps>("Events");
@@ -19,7 +19,7 @@ replay in progress or a successful replay are left out, unless \`include_replaye
 counted as skipped. A target with many waiting items gets no more replays until it has caught up, so that new items are not \
 delayed. At most ${maxRunning} replays run at a time.`;
 
-type ReplayDeps = StartDeps & { reads: ReadTurns };
+type ReplayDeps = StartDeps & Pick<Parts, "pool" | "reads">;
 
 const startRoute = route("startReplay", "POST /api/v1/replays", {
   access: usersAndKeys("member", noLimitedKey),
@@ -62,7 +62,7 @@ const listRoute = route("listReplays", "GET /api/v1/replays", {
   response: { 200: Type.Object({ replays: Type.Array(ReplayJob) }) },
   examples: examples.listReplays,
   async handle({ caller, query }, deps) {
-    return { replays: await listReplays(deps.queries, caller.orgId, query) };
+    return { replays: await listReplays(deps.pool, caller.orgId, query) };
   },
 });
 

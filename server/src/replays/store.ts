@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
+import type pg from "pg";
 import type { Static } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
+import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { Filter, ReplaySet } from "./replayFilter.ts";
 import type { ReplayJob } from "./schemas.ts";
@@ -26,7 +28,7 @@ export interface ReplayToStore extends Job {
 /** Maximum number of running jobs of one organization. */
 export const maxRunning = 5;
 
-const columns = sql`
+const columns = `
   r.id,
   r.status,
   r.filter,
@@ -105,20 +107,9 @@ function namedBy(caller: Caller): RawBuilder<{ name: string }> {
 }
 
 /** The organization's jobs, newest first. */
-export async function listReplays(
-  queries: Queries,
-  orgId: string,
-  { limit, before }: { limit: number; before?: string | undefined },
-): Promise<StoredReplay[]> {
-  const { rows } = await sql<StoredReplay>`
-    select ${columns}
-    from replays r
-    where r.org_id = ${orgId}
-      ${before === undefined ? sql`` : sql`and r.id < ${before}`}
-    order by r.id desc
-    limit ${limit}
-  `.execute(queries);
-  return rows;
+export function listReplays(pool: pg.Pool, orgId: string, page: NewestFirst): Promise<StoredReplay[]> {
+  const select = `select ${columns} from replays r`;
+  return newestFirst(pool, { name: "list_replays", select }, orgId, page);
 }
 
 /** Undefined if the organization has no such job. */
@@ -128,7 +119,7 @@ export async function readReplay(
   id: string,
 ): Promise<StoredReplay | undefined> {
   const { rows } = await sql<StoredReplay>`
-    select ${columns}
+    select ${sql.raw(columns)}
     from replays r
     where r.id = ${id}
       and r.org_id = ${orgId}
