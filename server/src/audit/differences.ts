@@ -10,8 +10,12 @@ export function differences<T extends object>(
   after: T,
 ): { before: Fields; after: Fields } {
   const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]));
-  const pick = (from: T): Fields => Object.fromEntries(changed.map((name) => [name, from[name]]));
-  return { before: pick(before), after: pick(after) };
+  return { before: pick(changed, before), after: pick(changed, after) };
+}
+
+/** The named fields of a state. */
+export function pick<T extends object>(names: readonly (keyof T & string)[], from: T): Fields {
+  return Object.fromEntries(names.map((name) => [name, from[name]]));
 }
 
 /**

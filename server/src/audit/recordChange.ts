@@ -3,7 +3,7 @@ import type pg from "pg";
 import { newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Action } from "../http/contract/auditActions.ts";
-import type { Actor, Origin, RequestTrace } from "./origin.ts";
+import type { Origin } from "./origin.ts";
 import { shown } from "./differences.ts";
 
 type ObjectKind =
@@ -87,8 +87,12 @@ const insertText = `
 function valuesOf({ orgId, actor, request }: AnyOrigin, changes: readonly RecordedChange[]): unknown[] {
   return [
     orgId,
-    ...actorValues(actor),
-    ...traceValues(request),
+    actor.kind,
+    "id" in actor ? actor.id : null,
+    "name" in actor ? actor.name : null,
+    request?.clientAddress,
+    request?.userAgent,
+    request?.requestId,
     changes.map(newEntryId),
     changes.map(({ action }) => action),
     changes.map(({ object }) => object.kind),
@@ -102,19 +106,9 @@ function valuesOf({ orgId, actor, request }: AnyOrigin, changes: readonly Record
 let lastMs = 0;
 
 /** Creates ids that increase within a process, even within a millisecond, so that entries are listed in order. */
-export function newEntryId(): string {
+function newEntryId(): string {
   lastMs = Math.max(Date.now(), lastMs + 1);
   return newRootId(lastMs);
-}
-
-function actorValues(actor: Actor): (string | null)[] {
-  const id = "id" in actor ? actor.id : null;
-  return [actor.kind, id, "name" in actor ? (actor.name ?? null) : null];
-}
-
-function traceValues(request: RequestTrace | undefined): (string | null)[] {
-  if (request === undefined) return [null, null, null];
-  return [request.clientAddress, request.userAgent, request.requestId];
 }
 
 function json(fields: Readonly<Record<string, unknown>> | undefined): string | null {

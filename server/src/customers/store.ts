@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { differences } from "../audit/differences.ts";
+import { differences, pick } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
@@ -118,7 +118,7 @@ async function insert(
   await recordChange(client, origin, {
     action: "customer.created",
     object: objectOf(made),
-    after: Object.fromEntries(audited.map((field) => [field, made[field]])),
+    after: pick(audited, made),
   });
   return made;
 }

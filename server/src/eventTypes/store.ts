@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { lockOrganization } from "../accounts/organizationStore.ts";
-import { differences } from "../audit/differences.ts";
+import { differences, pick } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange, recordChanges, type RecordedChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
@@ -95,10 +95,6 @@ function fingerprint(text: string | null): string | null {
 /** The audit log's form of an event type that is not stored yet. */
 function auditedAs(id: string, type: CheckedEventType): AuditedEventType {
   return { id, ...type, schema: fingerprint(type.schema), example: fingerprint(type.example) };
-}
-
-function auditedOf(type: AuditedEventType): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(auditedFields.map((field) => [field, type[field]]));
 }
 
 function objectOf({ id, name }: { id: string; name: string }) {
@@ -212,7 +208,7 @@ async function carryOut(
 function changeOf({ before, after }: Step): RecordedChange {
   const object = objectOf(after);
   return before === undefined
-    ? { action: "event_type.created", object, after: auditedOf(after) }
+    ? { action: "event_type.created", object, after: pick(auditedFields, after) }
     : { action: "event_type.updated", object, ...differences(changeableFields, before, after) };
 }
 
@@ -235,7 +231,7 @@ export function deleteEventType(pool: pg.Pool, origin: Origin, name: string): Pr
     await recordChange(client, origin, {
       action: "event_type.deleted",
       object: objectOf(removed),
-      before: auditedOf(removed),
+      before: pick(auditedFields, removed),
     });
     return countNaming(client, origin.orgId, name);
   });

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { newEntryId } from "../../audit/recordChange.ts";
+import { recordChange } from "../../audit/recordChange.ts";
 import { inTransaction } from "../../postgres/pool.ts";
 import type { TargetRow } from "../../postgres/tables.ts";
 
@@ -140,16 +140,16 @@ type Changed = Pick<TargetRow, "id" | "org_id" | "name" | "disabled_reason">;
 /** Writes the audit log's entry for a target that the service disabled, and an operational event for the organization. */
 async function recordDisabled(client: pg.PoolClient, target: Changed, eventId: string): Promise<void> {
   const { id, org_id: orgId, name, disabled_reason: reason } = target;
-  await client.query({
-    name: "record_disabled",
-    text: `insert into audit_log
-             (id, org_id, action, actor_kind, actor_name, object_kind, object_id, object_name, before, after)
-           values (
-             $1, $2, 'target.disabled', 'service', 'delivery', 'target', $3, $4, '{"enabled": true}',
-             jsonb_build_object('enabled', false, 'disabled_reason', $5::text)
-           )`,
-    values: [newEntryId(), orgId, id, name, reason],
-  });
+  await recordChange(
+    client,
+    { orgId, actor: { kind: "service", name: "delivery" } },
+    {
+      action: "target.disabled",
+      object: { kind: "target", id, name },
+      before: { enabled: true },
+      after: { enabled: false, disabled_reason: reason },
+    },
+  );
   await client.query({
     name: "tell_disabled",
     text: "select note_operational_event('target.disabled', $1, $2, array[$3::uuid], $4)",

@@ -7,7 +7,7 @@ import type { TargetKind } from "../../postgres/kinds.ts";
 import { inTransactionOf, type Queries, type TargetRow } from "../../postgres/tables.ts";
 import { holdNames } from "./names.ts";
 import { gone, type Refused } from "./refusal.ts";
-import { differences, maskedUrl } from "../../audit/differences.ts";
+import { differences, maskedUrl, pick } from "../../audit/differences.ts";
 
 /** A target without its secrets; the only secrets in it are those sealed in `headers`. */
 export type StoredTarget = Omit<
@@ -57,7 +57,7 @@ export async function insertTarget(
     await recordChange(transaction, origin, {
       action: "target.created",
       object: objectOf(target),
-      after: auditedTarget(target),
+      after: pick(auditedFields, withMaskedUrl(target)),
     });
     return { ok: true, target };
   });
@@ -206,7 +206,7 @@ export async function changeTargetIn(
     .returning(visibleColumns)
     .executeTakeFirstOrThrow();
   await decision.save?.(transaction, target);
-  const { before, after } = auditedChange(present, target);
+  const { before, after } = differences(auditedFields, withMaskedUrl(present), withMaskedUrl(target));
   const besides = [beside, decision.beside].filter((one) => one !== undefined);
   // Setting a field to its present value is no change. Tools that send every field do that often.
   const isChanged = Object.keys(after).length > 0 || besides.length > 0 || action !== "target.updated";
@@ -256,7 +256,7 @@ export async function deleteTargetRow(
   await recordChange(transaction, origin, {
     action: "target.deleted",
     object: objectOf(removed),
-    before: auditedTarget(removed),
+    before: pick(auditedFields, withMaskedUrl(removed)),
   });
   return removed;
 }
@@ -289,19 +289,6 @@ const auditedFields = [
   "max_concurrency",
   "max_claims",
 ] as const satisfies (keyof StoredTarget)[];
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The audit log's form of a target that is created or deleted. */
-function auditedTarget(target: StoredTarget): Fields {
-  const masked = withMaskedUrl(target);
-  return Object.fromEntries(auditedFields.map((name) => [name, masked[name]]));
-}
-
-/** The fields that differ between a target before and after a change. */
-function auditedChange(before: StoredTarget, after: StoredTarget): { before: Fields; after: Fields } {
-  return differences(auditedFields, withMaskedUrl(before), withMaskedUrl(after));
-}
 
 function withMaskedUrl(target: StoredTarget): StoredTarget {
   return target.url === null ? target : { ...target, url: maskedUrl(target.url) };
