@@ -198,11 +198,5 @@ export async function readHours(
            order by h.id, h.at`,
     values: [orgId, ids, hourSeconds, hoursShown],
   });
-  const byTarget = new Map<string, Hour[]>();
-  for (const { id, ...hour } of rows) {
-    const hours = byTarget.get(id);
-    if (hours === undefined) byTarget.set(id, [hour]);
-    else hours.push(hour);
-  }
-  return byTarget;
+  return Map.groupBy(rows, ({ id }) => id);
 }

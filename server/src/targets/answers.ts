@@ -5,27 +5,14 @@ import type { Target } from "./schemas.ts";
 
 type Answer = Static<typeof Target>;
 
-/** Optional parts of an answer, in addition to the target itself. */
-export interface Besides {
-  /** The signing secret, if it was just created. */
-  secret?: string | undefined;
-  /** The number of items that waited, if the target was just enabled again. */
-  heldItems?: number | undefined;
-}
-
-/** The answer of `/api/v1/targets` for a target. */
+/** The answer of `/api/v1/targets` for a target, with the parts that only the answer to a change has. */
 export async function targetAnswer(
   deps: KindDeps,
   target: StoredTarget,
-  besides: Besides = {},
-): Promise<Answer> {
+  besides: { secret?: string | undefined; held_items?: number | undefined } = {},
+) {
   const [answer] = await targetAnswers(deps, [target]);
-  const { secret, heldItems } = besides;
-  return {
-    ...answer!,
-    ...(secret !== undefined && { secret }),
-    ...(heldItems !== undefined && { held_items: heldItems }),
-  };
+  return { ...answer!, ...besides };
 }
 
 /** Like {@link targetAnswer}, for a list. Data outside the targets' rows is read once per kind. */

@@ -2,7 +2,6 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
-import type { Caller } from "../http/contract/credentials.ts";
 import { customerChanges, customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { targetAnswer, targetAnswers } from "./answers.ts";
 import { createTarget } from "./createTarget.ts";
@@ -11,7 +10,7 @@ import examples from "./examples.json" with { type: "json" };
 import { findTarget, findTargetThat, listInTurns, longLists } from "./findTarget.ts";
 import { type AnyKind, type KindDeps, kindNamed, kindNames } from "./kinds.ts";
 import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
-import { type StoredTarget, tooManyTargets } from "./record/store.ts";
+import { tooManyTargets } from "./record/store.ts";
 import { orThrow, throwRefused, throwUnrefreshed } from "./refusals.ts";
 import { Consent, enabling, enablingRefusals, Target, targetInputs, TargetQuery } from "./schemas.ts";
 import { secretRoutes } from "./secretRoutes.ts";
@@ -35,7 +34,8 @@ const listRoute = route("listTargets", "GET /api/v1/targets", {
     const asked = { ...query, customerUid: customerUid === "" ? null : customerUid };
     const filter = withinReach(caller.scope, asked);
     const targets = filter === undefined ? [] : await listInTurns(deps, call, filter);
-    return { targets: await targetAnswers(deps, seenBy(caller, targets)) };
+    const seen = targets.map((target) => asSeenBy(caller.scope, target));
+    return { targets: await targetAnswers(deps, seen) };
   },
 });
 
@@ -98,7 +98,7 @@ function updateRoute(deps: KindDeps): RouteRecord {
       const { checkCatalogue } = kindNamed(present.kind);
       throwRefused(await checkCatalogue?.(deps.queries, caller.orgId, body.event_types, present));
       const { target, heldItems } = orThrow(await updateTarget(deps, originOf(call), present, body));
-      return targetAnswer(deps, asSeenBy(caller.scope, target), { heldItems });
+      return targetAnswer(deps, asSeenBy(caller.scope, target), { held_items: heldItems });
     },
   })(deps);
 }
@@ -143,10 +143,6 @@ const refreshRoute = route("refreshTarget", "POST /api/v1/targets/:id/refresh", 
     return targetAnswer(deps, await findTarget(deps, caller.orgId, id));
   },
 });
-
-function seenBy({ scope }: Caller, targets: readonly StoredTarget[]): StoredTarget[] {
-  return targets.map((target) => asSeenBy(scope, target));
-}
 
 /** `/api/v1/targets`: targets of all kinds. */
 export const targetRoutes = [

@@ -13,7 +13,7 @@ import { RotationBody } from "./webhook/schemas.ts";
 import { type Static, Type } from "typebox";
 import { recordChange } from "../audit/recordChange.ts";
 import { openSigningSecret } from "../items/secretBox.ts";
-import { inTransactionOf, type Queries } from "../postgres/tables.ts";
+import { inTransactionOf } from "../postgres/tables.ts";
 import type { TargetDeps } from "./record/kind.ts";
 import { gone, type Refused } from "./record/refusal.ts";
 
@@ -94,7 +94,12 @@ async function revealSecret(
     if (organization?.secrets_can_be_revealed !== true) {
       return { ok: false, refusal: { kind: "revealing_is_off" } };
     }
-    const target = await readSealedSecrets(transaction, origin.orgId, id);
+    const target = await transaction
+      .selectFrom("targets")
+      .select(["name", "secret", "previous_secret"])
+      .where("id", "=", id)
+      .where("org_id", "=", origin.orgId)
+      .executeTakeFirst();
     if (target === undefined || target.secret === null) return gone;
     const secret = openSigningSecret(deps.box, id, target.secret);
     const previous =
@@ -105,16 +110,6 @@ async function revealSecret(
     });
     return { ok: true, secrets: { secret, ...(previous !== undefined && { previous_secret: previous }) } };
   });
-}
-
-/** Returns undefined when the organization has no such target, and null secrets when its kind has none. */
-function readSealedSecrets(transaction: Queries, orgId: string, id: string) {
-  return transaction
-    .selectFrom("targets")
-    .select(["name", "secret", "previous_secret"])
-    .where("id", "=", id)
-    .where("org_id", "=", orgId)
-    .executeTakeFirst();
 }
 
 /** The signing secrets of webhook targets. */
