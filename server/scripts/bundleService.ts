@@ -1,6 +1,7 @@
 /**
  * Bundles the service into `server/dist/service`. `server/bin/load.cjs` starts this bundle as long as no source has changed:
  * `inputs.json` has the size and modification time of each bundled file. Part of `npm ci`; `npm run bundle` repeats it.
+ * Also empties the compile cache, where Node would keep the code of every earlier bundle.
  */
 import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +9,8 @@ import { bundlePrograms, root, serviceEntries, unbundledPackages } from "./bundl
 
 const folder = join(root, "server/dist/service");
 
-await rm(folder, { recursive: true, force: true });
+for (const old of [folder, join(root, "server/.compile-cache")])
+  await rm(old, { recursive: true, force: true });
 const files = await bundlePrograms({ entries: serviceEntries, external: unbundledPackages, folder });
 const inputs = await Promise.all(
   [...files, "package-lock.json"].map(async (path) => {
