@@ -18,22 +18,28 @@ declare
   v_about record;
 begin
   for v_subject in
-    select o.org_id, o.type, o.target_id, o.type in ('event.failed', 'mailbox.message_dead') as is_paced
+    select c.org_id, c.type, c.target_id, c.type in ('event.failed', 'mailbox.message_dead') as is_paced
     from (
-      select n.org_id, n.type, n.target_id
-      from operational_events n
-      group by n.org_id, n.type, n.target_id
-    ) o
-    where not exists (
-      select
-      from notification_paces p
-      where p.org_id = o.org_id
-        and p.type = o.type
-        and p.target_id = o.target_id
-        and p.next_at_ms > v_now_ms
-    )
-    order by o.org_id, o.type, o.target_id
-    limit p_limit
+      select o.org_id, o.type, o.target_id
+      from (
+        select n.org_id, n.type, n.target_id, min(n.at_ms) as since_ms
+        from operational_events n
+        group by n.org_id, n.type, n.target_id
+      ) o
+      where not exists (
+        select
+        from notification_paces p
+        where p.org_id = o.org_id
+          and p.type = o.type
+          and p.target_id = o.target_id
+          and p.next_at_ms > v_now_ms
+      )
+      -- Organizations take turns, so that one with thousands of failing targets does not delay the others.
+      order by row_number() over (partition by o.org_id order by o.since_ms), o.since_ms
+      limit p_limit
+    ) c
+    -- The same order for all callers, so that two of them cannot deadlock.
+    order by c.org_id, c.type, c.target_id
   loop
     -- Without the lock, two callers would create two items for the same subject.
     continue when not pg_try_advisory_xact_lock(
