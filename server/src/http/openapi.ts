@@ -33,6 +33,8 @@ interface MediaType {
 
 export interface OpenApiDocument {
   openapi: "3.1.0";
+  info: { title: string; version: string; description: string } & JsonSchema;
+  tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonSchema> } & JsonSchema;
   [field: string]: unknown;

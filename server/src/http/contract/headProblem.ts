@@ -5,7 +5,8 @@ import { ApiError } from "./errors.ts";
  * The error for a request that Node's parser accepted but whose head is refused, before anything else of it is read; undefined if
  * the head is accepted.
  */
-export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessage): ApiError | undefined {
+export function headProblem(request: IncomingMessage): ApiError | undefined {
+  const { httpVersion, headers, rawHeaders } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     return new ApiError(505, "the protocol must be HTTP/1.1");
   }
@@ -16,7 +17,7 @@ export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessag
   if (headers.host !== undefined && !isHost(headers.host)) {
     return new ApiError(400, "the Host header must be a host name or an address, with or without a port");
   }
-  if (isFramingFaulty({ httpVersion, headers })) {
+  if (isFramingFaulty(request)) {
     return new ApiError(400, "HTTP/1.0 does not allow Transfer-Encoding");
   }
   const coding = headers["transfer-encoding"];
@@ -31,10 +32,7 @@ export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessag
  * Whether a request of HTTP/1.0 has a transfer coding. The end of its body is then not known for certain, so that the connection
  * has to close (RFC 9112, section 6.1).
  */
-export function isFramingFaulty({
-  httpVersion,
-  headers,
-}: Pick<IncomingMessage, "httpVersion" | "headers">): boolean {
+export function isFramingFaulty({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion === "1.0" && headers["transfer-encoding"] !== undefined;
 }
 

@@ -53,7 +53,10 @@ export class ReadTurns {
     const signal = disconnectSignal(reply);
     const turn = await this.#wait(line, { kind, customer }, signal);
     try {
-      if (turn === undefined) throw notReached(kind);
+      if (turn === undefined) {
+        const { retryAfterSeconds } = readLimits[kind];
+        throw new ApiError(503, "too many large reads are in progress: try again", { retryAfterSeconds });
+      }
       const answer = await read(signal);
       sayLimit(reply, kind, { quota, left: left - 1 });
       return answer;
@@ -151,12 +154,6 @@ function refusal(reply: FastifyReply, kind: ReadKind, quota: number): ApiError {
   return new ApiError(429, `too many concurrent requests of this kind: at most ${quota} are allowed`, {
     retryAfterSeconds: readLimits[kind].retryAfterSeconds,
     code: "too_many_at_once",
-  });
-}
-
-function notReached(kind: ReadKind): ApiError {
-  return new ApiError(503, "too many large reads are in progress: try again", {
-    retryAfterSeconds: readLimits[kind].retryAfterSeconds,
   });
 }
 

@@ -1,39 +1,10 @@
-import type { OpenApiDocument, Operation as DocumentedOperation, Parameter } from "../openapi.ts";
+import type { OpenApiDocument, Operation as DocumentedOperation } from "../openapi.ts";
 import type { JsonSchema } from "../openapiSchemas.ts";
 
 /** An operation of the document, for its page. */
-export interface Operation {
-  operationId: string;
-  /** The HTTP method in upper case. */
-  method: string;
-  path: string;
-  tag: string;
-  summary: string;
-  description: string | undefined;
-  /** Whether an API key may call it. */
-  takesKey: boolean;
-  /** Whether the TypeScript client has a function for the operation. */
-  inSdk: boolean;
-  /** The credential that samples use. */
-  credential: "key" | "session" | "none";
-  /** The least role of a session that may call it; undefined if it needs no role. */
-  leastRole: string | undefined;
-  pathParameters: readonly string[];
-  parameters: readonly Parameter[];
-  bodySchema: JsonSchema | undefined;
-  /** The first example of the request's body. */
-  body: unknown;
-  responses: readonly Response[];
-  /** The media type of a successful answer. */
-  mediaType: string;
-}
+export type Operation = ReturnType<typeof operationOf>;
 
-export interface Response {
-  status: string;
-  description: string;
-  schema: JsonSchema | undefined;
-  example: unknown;
-}
+export type Response = Operation["responses"][number];
 
 interface Content {
   schema?: JsonSchema;
@@ -50,7 +21,7 @@ interface Answer {
 const notInSdk = ["openStream", "callTools"];
 
 /** All operations, in the order of the document. */
-export function operationsOf(document: OpenApiDocument): readonly Operation[] {
+export function operationsOf(document: OpenApiDocument) {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, raw]) => operationOf(document, { path, method, raw })),
   );
@@ -59,7 +30,7 @@ export function operationsOf(document: OpenApiDocument): readonly Operation[] {
 function operationOf(
   document: OpenApiDocument,
   { path, method, raw }: { path: string; method: string; raw: DocumentedOperation },
-): Operation {
+) {
   const takesKey = raw.security.some((one) => "apiKey" in one);
   const session = raw.security.find((one) => "session" in one);
   const content = contentOf(raw.requestBody?.content);
@@ -71,26 +42,27 @@ function operationOf(
     tag: raw.tags[0]!,
     summary: raw.summary,
     description: raw.description,
+    /** Whether an API key may call it. */
     takesKey,
+    /** Whether the TypeScript client has a function for the operation. */
     inSdk: takesKey && !notInSdk.includes(raw.operationId),
+    /** The credential that samples use. */
     credential: takesKey ? "key" : session === undefined ? "none" : "session",
+    /** The least role of a session that may call it; undefined if it needs no role. */
     leastRole: session?.["session"]?.[0],
     pathParameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!),
     parameters: raw.parameters ?? [],
     bodySchema: content?.schema,
+    /** The first example of the request's body. */
     body: exampleOf(content),
+    /** The media type of a successful answer. */
     mediaType: Object.keys((success as Answer).content ?? {})[0] ?? "application/json",
     responses: Object.entries(raw.responses).map(([status, response]) => {
       const { $ref: reference } = response;
       const whole = typeof reference === "string" ? resolve(document, reference) : response;
       const { description = "", content: contents } = whole as Answer;
       const answer = contentOf(contents);
-      return {
-        status,
-        description,
-        schema: answer?.schema,
-        example: exampleOf(answer),
-      };
+      return { status, description, schema: answer?.schema, example: exampleOf(answer) };
     }),
   };
 }

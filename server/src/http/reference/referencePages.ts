@@ -11,20 +11,12 @@ export interface ReferencePage {
   body: Buffer;
 }
 
-interface Tag {
-  name: string;
-  description: string;
-}
+type Tag = OpenApiDocument["tags"][number];
 
 /** The pages of the reference by their path below `/docs/`: '' is the first page, and each tag has a page. */
 export function referencePages(document: OpenApiDocument): ReadonlyMap<string, ReferencePage> {
-  const site: Site = {
-    document,
-    info: document["info"] as Site["info"],
-    tags: document["tags"] as Tag[],
-    operations: operationsOf(document),
-  };
-  const pages = site.tags.map((tag) => [slugOf(tag), page(tagPage(site, tag))] as const);
+  const site = { document, operations: operationsOf(document) };
+  const pages = document.tags.map((tag) => [slugOf(tag), page(tagPage(site, tag))] as const);
   return new Map([
     ["", page(firstPage(site))],
     ...pages,
@@ -36,8 +28,6 @@ export function referencePages(document: OpenApiDocument): ReadonlyMap<string, R
 
 interface Site {
   document: OpenApiDocument;
-  info: { title: string; version: string; description: string };
-  tags: readonly Tag[];
   operations: readonly Operation[];
 }
 
@@ -61,7 +51,8 @@ interface Frame {
   content: Html;
 }
 
-function frame({ info, tags, operations }: Site, { title, root, current, content }: Frame): Html {
+function frame({ document, operations }: Site, { title, root, current, content }: Frame): Html {
+  const { info, tags } = document;
   return html`<html lang="en">
     <head>
       <meta charset="utf-8" />
@@ -120,7 +111,8 @@ function isOf({ name }: Tag): (operation: Operation) => boolean {
 }
 
 function firstPage(site: Site): Html {
-  const { info, tags, operations } = site;
+  const { document, operations } = site;
+  const { info, tags } = document;
   const content = html`<h1>${info.title} API</h1>
     ${prose(info.description)}
     <h2 id="credentials">Credentials</h2>

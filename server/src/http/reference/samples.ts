@@ -50,7 +50,7 @@ function requiredQuery(parameters: Operation["parameters"]): string[] {
 
 function curl(operation: Operation): string {
   const { method, body, credential, mediaType } = operation;
-  const path = template(operation).replaceAll(/\{(\w+)\}/g, (_all, name: string) => `$${variable(name)}`);
+  const path = template(operation).replaceAll(/\{(\w+)\}/g, (_all, name: string) => `$${name.toUpperCase()}`);
   const verb = method === "GET" ? "" : ` -X ${method}`;
   const lines = [`curl${reading[mediaType]!.curl}${verb} "$POSTRIDER_URL${path}"`];
   if (credential === "key") lines.push('-H "Authorization: Bearer $POSTRIDER_KEY"');
@@ -121,10 +121,6 @@ response = requests.${method.toLowerCase()}(
 )
 response.raise_for_status()
 ${read.python}`;
-}
-
-function variable(name: string): string {
-  return name.toUpperCase();
 }
 
 function camel(name: string): string {
