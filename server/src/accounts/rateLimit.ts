@@ -1,5 +1,5 @@
 import { clientAddress } from "../http/contract/client.ts";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type pg from "pg";
@@ -40,18 +40,15 @@ export function countRequest(
   { scope, limit, userId, emailKey }: RateLimit,
   { request, reply }: Pick<RouteCall, "request" | "reply">,
 ): Promise<void> {
+  // Only the digest of an email is stored: the text may be a password in the wrong field.
   const subject =
-    userId ?? (emailKey === undefined ? clientSubject(clientAddress(request) ?? "") : digestOf(emailKey));
+    userId ??
+    (emailKey === undefined ? clientSubject(clientAddress(request) ?? "") : hash("sha256", emailKey, "hex"));
   const whose =
     userId !== undefined ? "by this user" : emailKey !== undefined ? "for this email" : "from this address";
   const refusal = `too many requests to ${doing[scope]} ${whose}: try again later`;
   const window = { scope, subject, limit, windowSeconds: rateLimitWindowSeconds };
   return countOrRefuse(pool, { ...window, refusal }, reply);
-}
-
-/** The rate-limit key of an email: its digest. The text is not stored, because it may be a password in the wrong field. */
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 /**

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
 import { type BillingAccount, findAccount } from "./accountStore.ts";
 import { applyChange, lockStatus } from "./changeStatus.ts";
-import { type Period, periodOf } from "./ledger.ts";
+import { periodOf } from "./ledger.ts";
 import { changeAfter, type ProcessorFacts, summarizeSubscriptions } from "./subscriptionState.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -105,7 +105,8 @@ function applyFacts(
         facts.hasPaymentMethod,
         facts.subscriptionId,
         facts.subscribedAt,
-        firstPeriod(facts),
+        // The first month to export is the whole month in which the subscription began.
+        facts.subscribedAt === null ? null : periodOf(facts.subscribedAt * 1000),
       ],
     );
     if (rowCount === 0) return false;
@@ -116,9 +117,4 @@ function applyFacts(
     }
     return true;
   });
-}
-
-/** The first month to export: the whole month in which the subscription began. */
-function firstPeriod(facts: ProcessorFacts): Period | null {
-  return facts.subscribedAt === null ? null : periodOf(facts.subscribedAt * 1000);
 }

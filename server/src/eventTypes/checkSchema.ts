@@ -35,7 +35,8 @@ export function schemaFault(schema: JsonSchema): string | undefined {
 
 function keywordsFault(dialect: Dialect, { keywords, path }: Place): string | undefined {
   for (const [keyword, value] of Object.entries(keywords)) {
-    const fault = keywordFault(dialect, keyword, value);
+    // Schemas within the value are visited by themselves.
+    const fault = (ofDialect[dialect].get(keyword) ?? forms.get(keyword))?.(value);
     if (fault !== undefined) return at([...path, keyword], fault);
   }
   return undefined;
@@ -192,8 +193,3 @@ const ofDialect: Record<Dialect, ReadonlyMap<string, Form>> = {
     ["items", form(isSchema, "must be a schema: use prefixItems for a list of schemas")],
   ]),
 };
-
-/** Why a keyword cannot have this value; undefined when it can. Does not check schemas within the value. */
-function keywordFault(dialect: Dialect, keyword: string, value: unknown): string | undefined {
-  return (ofDialect[dialect].get(keyword) ?? forms.get(keyword))?.(value);
-}

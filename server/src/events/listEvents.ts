@@ -55,7 +55,7 @@ export async function listEvents(
         return (await inSteps(() => statement.execute(snapshot))).rows;
       },
     });
-    if (reachedId !== undefined) throw searchTooLong();
+    if (reachedId !== undefined) throw new ApiError(400, searchTooLong);
     const events = await readEvents(snapshot, filter, ids);
     if (filter.order === "asc") events.reverse();
     return {
@@ -67,13 +67,7 @@ export async function listEvents(
   });
 }
 
-function searchTooLong(): ApiError {
-  const seconds = maxSearchMs / 1000;
-  return new ApiError(
-    400,
-    `no full page of matching events was found in ${seconds} seconds: narrow the time range with created_after and created_before`,
-  );
-}
+const searchTooLong = `no full page of matching events was found in ${maxSearchMs / 1000} seconds: narrow the time range with created_after and created_before`;
 
 /** The ids of a page. */
 export async function listIds(

@@ -4,7 +4,7 @@ import type { ReplayDeps } from "../events/replayEvent.ts";
 import { isStanding, replaysOf } from "../events/replaysOf.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
-import { type Filtered, matchesFilters, openFilters } from "../filters/filter.ts";
+import { matchesFilters, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { announceItems } from "../items/announceItems.ts";
 import { withPartitions } from "../postgres/partitions.ts";
@@ -57,11 +57,15 @@ function replayFailedItems(
 ): Promise<Replayed | undefined> {
   const scope = { orgId, mailboxRetentionMs: deps.config.mailboxRetentionMs };
   return inTransactionOf(deps.queries, async (transaction) => {
-    const itemIds = await lockItems(transaction, { orgId, id });
-    if (itemIds === undefined) return undefined;
-    const stored = await readEvents(transaction, scope, itemIds);
+    // The lock lets the replays of a publication run one after the other.
+    const publication = await publicationOf(transaction, { orgId, id })
+      .select("event_ids")
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (publication === undefined) return undefined;
+    const stored = await readEvents(transaction, scope, publication.event_ids);
     const events = await itemsWithinReach(transaction, stored, customerUid);
-    const failed = events.filter(isFailed);
+    const failed = events.filter(({ status }) => status === "FAILED" || status === "DEAD");
     const replays = await replaysOf(
       transaction,
       scope,
@@ -117,21 +121,17 @@ async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: Publicat
     const result = rows[0]!;
     if (result.code !== "v") return result;
     const filters = await openFilters((result.filters ?? []).filter((filter) => filter !== null));
-    const filtered = await readFiltered(queries, { orgId, id });
+    const filtered = await publicationOf(queries, { orgId, id })
+      .select([
+        "payload",
+        "event_type as eventType",
+        "correlation_id as correlationId",
+        "ordering_key as orderingKey",
+      ])
+      .executeTakeFirstOrThrow();
     if (filtered.payload.length === 0) return undefined;
     matches.push(...(await matchesFilters(filtered, filters)));
   }
-}
-
-function readFiltered(queries: Queries, key: PublicationKey): Promise<Filtered> {
-  return publicationOf(queries, key)
-    .select([
-      "payload",
-      "event_type as eventType",
-      "correlation_id as correlationId",
-      "ordering_key as orderingKey",
-    ])
-    .executeTakeFirstOrThrow();
 }
 
 function publicationOf(queries: Queries, { orgId, id }: PublicationKey) {
@@ -146,16 +146,6 @@ function publicationOf(queries: Queries, { orgId, id }: PublicationKey) {
 const addRefusals: Readonly<
   Record<string, "not_found" | "erased" | "suspended" | "pending" | "too_many_targets">
 > = { n: "not_found", e: "erased", s: "suspended", p: "pending", m: "too_many_targets" };
-
-/** Locks a publication, so that its replays run one after the other, and returns the ids of its items. */
-async function lockItems(transaction: Queries, key: PublicationKey): Promise<string[] | undefined> {
-  const row = await publicationOf(transaction, key).select("event_ids").forNoKeyUpdate().executeTakeFirst();
-  return row?.event_ids;
-}
-
-function isFailed({ status }: StoredEvent): boolean {
-  return status === "FAILED" || status === "DEAD";
-}
 
 /** The codes of `replay_event` for events that it did not replay. */
 const reasons: Readonly<Record<string, SkippedItem["reason"]>> = {

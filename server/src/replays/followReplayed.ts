@@ -32,7 +32,7 @@ export async function followReplayed(
     const pending = await readDue(queries);
     if (pending.length === 0) break;
     const statuses = await readStatuses(queries, pending, mailboxRetentionMs);
-    ended += await settle(queries, lookAt(pending, statuses, nowMs));
+    ended += await settle(queries, pending, statuses, nowMs);
     if (pending.length < perStep) break;
   }
   return ended;
@@ -71,40 +71,27 @@ async function readStatuses(
   return statuses;
 }
 
-interface Looked {
-  replayId: string;
-  eventId: string;
-  isDelivered: boolean;
-  /** Milliseconds until the next poll; null if the event has ended. */
-  inMs: number | null;
-}
-
-function lookAt(
+/** Counts the ended events and schedules the next poll of the others. @returns the number of ended events. */
+async function settle(
+  queries: Queries,
   pending: readonly Pending[],
   statuses: ReadonlyMap<string, EventStatus>,
   nowMs: number,
-): Looked[] {
-  return pending.map(({ replayId, eventId }) => {
-    const status = statuses.get(eventId);
-    const isWaiting = status !== undefined && waiting.includes(status);
-    const isDelivered = status !== undefined && delivered.includes(status);
-    return { replayId, eventId, isDelivered, inMs: isWaiting ? nextLookInMs(eventId, nowMs) : null };
-  });
-}
-
-/** Counts the ended events and schedules the next poll of the others. @returns the number of ended events. */
-async function settle(queries: Queries, looked: readonly Looked[]): Promise<number> {
+): Promise<number> {
+  const isOneOf = (some: readonly EventStatus[], eventId: string): boolean =>
+    some.includes(statuses.get(eventId)!);
   const { rows } = await sql<{ ended: number }>`
     select settle_replayed(
-      ${looked.map((one) => one.replayId)}::uuid[],
-      ${looked.map((one) => one.eventId)}::uuid[],
-      ${looked.map((one) => one.isDelivered)}::boolean[],
-      ${looked.map((one) => one.inMs)}::integer[]
+      ${pending.map(({ replayId }) => replayId)}::uuid[],
+      ${pending.map(({ eventId }) => eventId)}::uuid[],
+      ${pending.map(({ eventId }) => isOneOf(delivered, eventId))}::boolean[],
+      ${pending.map(({ eventId }) => (isOneOf(waiting, eventId) ? nextLookInMs(eventId, nowMs) : null))}::integer[]
     ) as ended
   `.execute(queries);
   return rows[0]!.ended;
 }
 
+/** Milliseconds until the next poll of an event that has not ended. */
 function nextLookInMs(eventId: string, nowMs: number): number {
   const { leastMs, mostMs, ageFactor } = nextLook;
   const ageMs = nowMs - idTimeMs(eventId);

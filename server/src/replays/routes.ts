@@ -40,18 +40,13 @@ const startRoute = route("startReplay", "POST /api/v1/replays", {
     const unknown = unknownNameIn(filter);
     if (unknown !== undefined) throw new ApiError(400, unknown);
     const wanted = { filter, includeReplayed: body.include_replayed === true };
-    if (body.dry_run === true) {
-      return deps.reads.run("replay-counts", call, async () =>
-        found(await tryReplay(deps, caller.orgId, wanted)),
-      );
-    }
     const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
-    const replay = await deps.reads.run("replay-counts", call, async () => {
-      const started = await startReplay(deps, caller, start);
-      return orRefused(started, "started", startRefusals).replay;
+    return deps.reads.run("replay-counts", call, async () => {
+      if (body.dry_run === true) return found(await tryReplay(deps, caller.orgId, wanted));
+      const { replay } = orRefused(await startReplay(deps, caller, start), "started", startRefusals);
+      void reply.code(202);
+      return replay;
     });
-    void reply.code(202);
-    return replay;
   },
 });
 

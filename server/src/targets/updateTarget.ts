@@ -51,7 +51,10 @@ export async function updateTarget(
     if (input.discard_held === true) return { ok: false, refusal: { kind: "holds_nothing" } };
     return changeTarget(deps, change);
   }
-  return input.discard_held === true ? discardAndEnable(deps, change) : restartAndEnable(deps, change);
+  if (input.discard_held === true) return discardAndEnable(deps, change);
+  // Before the target is enabled, so that no attempt follows the old schedule.
+  await rescheduleWaiting(deps.queries, present.id);
+  return enable(deps, change, await countWaiting(deps.queries, present.id));
 }
 
 /**
@@ -64,12 +67,6 @@ async function discardAndEnable(deps: KindDeps, change: TargetChange): Promise<U
   const { isWhole, items } = await discardWaiting(deps.queries, change.id);
   if (!isWhole) return { ok: false, refusal: { kind: "discard_unfinished", items } };
   return enable(deps, { ...change, beside: { before: {}, after: { discarded_items: items } } }, items);
-}
-
-/** Reschedules the waiting items before the target is enabled, so that no attempt follows the old schedule. */
-async function restartAndEnable(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget | Refused> {
-  await rescheduleWaiting(deps.queries, change.id);
-  return enable(deps, change, await countWaiting(deps.queries, change.id));
 }
 
 async function enable(
