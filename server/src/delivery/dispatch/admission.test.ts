@@ -22,7 +22,7 @@ function stageWith(maxInFlight = 512): Stage {
   const shared = { admission, buffer, ready, targetConcurrency: 1_000, promptMs: 1_000 };
   const newLane: Stage["newLane"] = (orgId, reputation, targetId = `${orgId}-${reputation}`) => {
     const lane = new Lane(targetId, reputation, shared);
-    lane.configure({ orgId, perSecond: null, maxConcurrency: null, failingSince: null } as TargetConfig, 0);
+    lane.configure({ orgId, perSecond: null, maxConcurrency: null, failingSince: null } as TargetConfig);
     return lane;
   };
   return { admission, buffer, ready, newLane };

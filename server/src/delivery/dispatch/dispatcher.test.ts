@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { Registry } from "prom-client";
 import { expect, onTestFinished } from "vitest";
 import { storeDueItems, storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
@@ -44,11 +45,11 @@ const it = databaseTest({ poolSize: 4 })
     "dispatcherWith",
     file,
     ({ pool, outbound }) =>
-      (sendHandoff: (delivery: Delivery) => Promise<AttemptResult>): Dispatcher =>
+      (sendHandoff: (delivery: Delivery) => Promise<AttemptResult>, direct = pool): Dispatcher =>
         createDelivery({
           config: loadConfig({ LOG_LEVEL: "silent" }),
           pool,
-          direct: pool,
+          direct,
           box: createSecretBox({ current: Buffer.alloc(32, 7) }),
           log: createLog("silent"),
           changes: noChanges,
@@ -109,4 +110,29 @@ it("an error that a sender throws, at once or later, is one failed attempt and d
   );
   expect(dispatcher.inFlight()).toBe(0);
   expect(dispatcher.inMemory()).toBe(0);
+});
+
+it("sends although the database takes longer to answer than a target's configuration may be old", async ({
+  makeTarget,
+  dispatcherWith,
+  pool,
+}) => {
+  await makeTarget(5, 3);
+  const direct = Object.create(pool) as typeof pool;
+  let lookups = 0;
+  const query = async (statement: { name?: string }, ...others: unknown[]) => {
+    if (statement.name === "load_targets") lookups++;
+    await delay(300);
+    return (pool.query as (...parameters: unknown[]) => Promise<unknown>).call(pool, statement, ...others);
+  };
+  Object.assign(direct, { query });
+  let sent = 0;
+  const dispatcher = dispatcherWith(() => {
+    sent++;
+    return Promise.resolve(taken);
+  }, direct);
+  onTestFinished(() => dispatcher.stop());
+  dispatcher.start();
+  await until(() => sent === 5);
+  expect(lookups).toBeLessThan(5);
 });

@@ -109,7 +109,7 @@ export class Dispatcher implements DeliveryGauges {
     });
     this.#lookups = new TargetLookups({
       ...deps,
-      found: (lane, config, askedAtMs) => this.#configure(lane, config, askedAtMs),
+      found: (lane, config) => this.#configure(lane, config),
       answered: () => this.#startReady(),
     });
     this.#releases = createReleases(pool, log);
@@ -338,11 +338,11 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   /** Called when a lane's target was loaded: releases the waiting deliveries if the target is deleted or disabled. */
-  #configure(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
+  #configure(lane: Lane, config: TargetConfig | undefined): void {
     // The lane was closed while its target was loaded.
     if (this.#lanes.find(lane.targetId) !== lane) return;
     const { limiter } = lane;
-    lane.configure(config, askedAtMs);
+    lane.configure(config);
     if (limiter !== undefined && lane.limiter === undefined) this.#permits.close(limiter);
     // The next claim cancels the items of a deleted target, and leaves those of a disabled target held.
     if (config === undefined || !config.enabled) this.#releases.add(lane.takeAll());

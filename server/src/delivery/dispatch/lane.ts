@@ -176,10 +176,11 @@ export class Lane {
     this.#hasMoreDue = hasMoreDue;
   }
 
-  /** Stores the target's configuration; undefined if the target was deleted. @param askedAtMs When the query began. */
-  configure(config: TargetConfig | undefined, askedAtMs: number): void {
+  /** Stores the target's configuration as just read; undefined if the target was deleted. */
+  configure(config: TargetConfig | undefined): void {
     this.#config = config;
-    this.#checkedAtMs = askedAtMs;
+    // From the answer on, not from the question: otherwise a database that needs longer than the limit would stop all attempts.
+    this.#checkedAtMs = performance.now();
     if (config === undefined) return;
     this.#setLimits(config);
     if (this.#org !== undefined) return;

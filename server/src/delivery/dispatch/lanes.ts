@@ -91,8 +91,8 @@ export interface TargetLookupsDeps {
   pool: pg.Pool;
   box: SecretBox;
   log: Log;
-  /** Receives one target's configuration, or undefined if the target was deleted. `askedAtMs` is on the monotonic clock. */
-  found: (lane: Lane, config: TargetConfig | undefined, askedAtMs: number) => void;
+  /** Receives one target's configuration, or undefined if the target was deleted. */
+  found: (lane: Lane, config: TargetConfig | undefined) => void;
   /** Called after the results of one query were passed to `found`. */
   answered: () => void;
 }
@@ -125,11 +125,10 @@ export class TargetLookups {
     while (this.#asking.size > 0 && !this.#isStopping) {
       const lanes = [...this.#asking];
       this.#asking.clear();
-      const askedAtMs = performance.now();
       try {
         const targetIds = lanes.map((lane) => lane.targetId);
         const configs = await loadTargets(pool, box, targetIds);
-        for (const lane of lanes) found(lane, configs.get(lane.targetId), askedAtMs);
+        for (const lane of lanes) found(lane, configs.get(lane.targetId));
       } catch (error) {
         log.warn({ err: error }, "targets could not be read; trying again");
         // The lane requests its target again when its next request could start.

@@ -27,7 +27,7 @@ it("a node stops using the returned part of its share at once, even if the call 
   const ready = new ReadyQueue(admission);
   const shared = { admission, buffer: new DeliveryBuffer(), ready, targetConcurrency: 32, promptMs: 1_000 };
   const lane = new Lane(targetId, "prompt", shared);
-  lane.configure({ orgId, perSecond: null, maxConcurrency, failingSince: null } as TargetConfig, 0);
+  lane.configure({ orgId, perSecond: null, maxConcurrency, failingSince: null } as TargetConfig);
   const permits = new PermitClient({
     pool,
     log: createLog("silent"),
