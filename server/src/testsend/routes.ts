@@ -4,7 +4,7 @@ import { ApiError, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import { findTarget } from "../targets/findTarget.ts";
-import { createSenders, kindNamed, kindNames } from "../targets/kinds.ts";
+import { kindNamed, kindNames } from "../targets/kinds.ts";
 import type { StoredTarget } from "../targets/record/store.ts";
 import examples from "./examples.json" with { type: "json" };
 import type { FastifyReply } from "fastify";
@@ -17,8 +17,8 @@ import type { Config } from "../config/config.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
-import { type DeliveredKind, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
-import { loadTargets, type TargetConfig } from "../targets/record/targetConfig.ts";
+import { type DeliveredKind, kindNumbers } from "../postgres/kinds.ts";
+import { loadTargets } from "../targets/record/targetConfig.ts";
 import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<TestDeps>("Targets");
@@ -137,14 +137,6 @@ async function countTest(
   await countOrRefuse(pool, { ...ofAll, ...common }, reply);
 }
 
-interface TestToSend {
-  eventType: string;
-  payload: Buffer | undefined;
-}
-
-/** An additional header of every test, by which a receiver can tell tests from deliveries. */
-const mark = ["x-postrider-test", "true"];
-
 type TestOutcome =
   | { kind: "sent"; eventId: string; result: AttemptResult }
   /** This process lacks a resource to send, such as file descriptors. */
@@ -157,8 +149,8 @@ type TestOutcome =
  */
 async function sendTest(
   deps: TestDeps,
-  { id, kind }: { id: string; kind: TargetKind },
-  test: TestToSend,
+  { id, kind }: StoredTarget,
+  test: { eventType: string; payload: Buffer | undefined },
 ): Promise<TestOutcome> {
   const target = (await loadTargets(deps.pool, deps.box, [id])).get(id);
   if (target === undefined) return { kind: "gone" };
@@ -182,27 +174,27 @@ async function sendTest(
     leaseToken: 0,
     leaseDeadlineMs: Number.POSITIVE_INFINITY,
   };
-  const result = await attempt(deps, delivery, target);
+  const send = kindNamed(kind).sender!({
+    outbound: withMark(deps.outbound),
+    timeoutMs: deps.config.deliveryTimeoutMs,
+    nowMs: deps.nowMs,
+    sendHandoff: () => Promise.reject(new Error("a test is no handoff")),
+  });
+  const result = await new Promise<AttemptResult>((resolve, reject) => {
+    Promise.resolve(send(delivery, target, resolve)).catch(reject);
+  });
   return result.outcome.kind === "unsent"
     ? { kind: "unsent", error: result.outcome.error }
     : { kind: "sent", eventId, result };
 }
 
-function attempt(deps: TestDeps, delivery: Delivery, target: TargetConfig): Promise<AttemptResult> {
-  const outbound: Outbound = {
-    ...deps.outbound,
+/** The outbound client with an additional header, by which a receiver can tell tests from deliveries. */
+function withMark(outbound: Outbound): Outbound {
+  return {
+    ...outbound,
     send: (request, ended) =>
-      deps.outbound.send({ ...request, headers: [...request.headers, ...mark] }, ended),
+      outbound.send({ ...request, headers: [...request.headers, "x-postrider-test", "true"] }, ended),
   };
-  const senders = createSenders({
-    outbound,
-    timeoutMs: deps.config.deliveryTimeoutMs,
-    nowMs: deps.nowMs,
-    sendHandoff: () => Promise.reject(new Error("a test is no handoff")),
-  });
-  return new Promise((resolve, reject) => {
-    Promise.resolve(senders[delivery.kind](delivery, target, resolve)).catch(reject);
-  });
 }
 
 function samplePayload(eventType: string, eventId: string, nowMs: number): Buffer {
