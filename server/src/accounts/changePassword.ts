@@ -4,9 +4,8 @@ import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { emailKey } from "./emailAddress.ts";
 import type { Passwords } from "./passwords.ts";
-import { endResetsOfUser } from "./resetStore.ts";
 import { endSessionsOfUser } from "./sessionStore.ts";
-import { findUser, lockUser, setPasswordHash } from "./userStore.ts";
+import { findUser, lockUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -105,7 +104,7 @@ export async function replacePassword(
   passwordHash: string,
   keptHash?: Buffer,
 ): Promise<number> {
-  await setPasswordHash(client, userId, passwordHash);
-  await endResetsOfUser(client, userId);
+  await client.query("update users set password_hash = $2 where id = $1", [userId, passwordHash]);
+  await client.query("delete from password_resets where user_id = $1", [userId]);
   return endSessionsOfUser(client, userId, keptHash);
 }

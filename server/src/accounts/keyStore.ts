@@ -147,13 +147,7 @@ export async function deleteKey(
       object: { kind: "key", id: keyId, name: found.name },
       before: { name: found.name, ...scopeAnswer(scopeOf(found)) },
     });
-    await client.query({
-      name: "delete_key",
-      text: `delete from api_keys
-             where id = $1
-               and org_id = $2`,
-      values: [keyId, orgId],
-    });
+    await client.query("delete from api_keys where id = $1", [keyId]);
     return "deleted";
   });
 }

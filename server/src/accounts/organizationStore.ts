@@ -33,12 +33,10 @@ export async function createOrganization(
            returning id, name, slug, billing_status, billing_grace_ends_at, secrets_can_be_revealed, created_at`,
     values: [id, name, slugOf(name, id), billingStatus, createdAt],
   });
-  await client.query({
-    name: "record_first_billing_state",
-    text: `insert into billing_state_changes (org_id, to_status, cause, changed_at)
-           values ($1, $2, $3, $4)`,
-    values: [id, billingStatus, cause, createdAt],
-  });
+  await client.query(
+    "insert into billing_state_changes (org_id, to_status, cause, changed_at) values ($1, $2, $3, $4)",
+    [id, billingStatus, cause, createdAt],
+  );
   return rows[0]!;
 }
 
@@ -46,30 +44,22 @@ export async function createOrganization(
 export async function readOrganization(
   queryable: pg.Pool | pg.ClientBase,
   orgId: string,
+  lock: "" | "for no key update" = "",
 ): Promise<Organization | undefined> {
   const { rows } = await queryable.query<Organization>({
-    name: "read_organization",
-    text: present,
+    name: lock === "" ? "read_organization" : "lock_organization",
+    text: `select ${columns}
+           from organizations o
+           where o.id = $1
+           ${lock}`,
     values: [orgId],
   });
   return rows[0];
 }
 
-/**
- * Reads an organization and locks its row until the transaction ends. Rows that refer to it can still be created: the
- * lock is `for no key update`.
- */
-export async function lockOrganization(
-  client: pg.ClientBase,
-  orgId: string,
-): Promise<Organization | undefined> {
-  const { rows } = await client.query<Organization>({
-    name: "lock_organization",
-    text: `${present}
-           for no key update`,
-    values: [orgId],
-  });
-  return rows[0];
+/** Reads an organization and locks its row until the transaction ends. Rows that refer to it can still be created. */
+export function lockOrganization(client: pg.ClientBase, orgId: string): Promise<Organization | undefined> {
+  return readOrganization(client, orgId, "for no key update");
 }
 
 /**
@@ -162,10 +152,6 @@ export function billingColumns(nowMs: string): string {
 
 const columns = `o.id, o.name, o.slug, o.secrets_can_be_revealed, o.created_at,
   ${billingColumns("(extract(epoch from clock_timestamp()) * 1000)::bigint")}`;
-
-const present = `select ${columns}
-  from organizations o
-  where o.id = $1`;
 
 const maxSlugWordCharacters = 40;
 

@@ -46,13 +46,3 @@ export async function useReset(client: pg.ClientBase, tokenHash: Buffer): Promis
   });
   return rowCount === 1;
 }
-
-/** Deletes a user's link, because the password has been changed. */
-export async function endResetsOfUser(client: pg.ClientBase, userId: string): Promise<void> {
-  await client.query({
-    name: "end_password_resets_of_user",
-    text: `delete from password_resets
-           where user_id = $1`,
-    values: [userId],
-  });
-}

@@ -48,12 +48,7 @@ export function logOut(
   { userId, tokenHash }: Extract<Caller, { kind: "session" }>,
 ): Promise<void> {
   return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({
-      name: "end_session",
-      text: `delete from sessions
-             where token_hash = $1`,
-      values: [tokenHash],
-    });
+    const { rowCount } = await client.query("delete from sessions where token_hash = $1", [tokenHash]);
     // Another request has already ended the session, and written the audit entry.
     if (rowCount === 0) return;
     await recordChange(client, origin, { action: "session.ended", object: { kind: "user", id: userId } });

@@ -77,18 +77,3 @@ export async function lockUser(
   });
   return rowCount === 1;
 }
-
-/** Replaces the password of a user whose row is locked. */
-export async function setPasswordHash(
-  client: pg.ClientBase,
-  userId: string,
-  passwordHash: string,
-): Promise<void> {
-  await client.query({
-    name: "set_password_hash",
-    text: `update users
-           set password_hash = $2
-           where id = $1`,
-    values: [userId, passwordHash],
-  });
-}

@@ -61,10 +61,8 @@ export function traceOf(request: FastifyRequest): RequestTrace {
 
 /** Reads a user's email address, for records that outlive the user; null for a deleted user. */
 export async function emailOf(queryable: pg.Pool | pg.ClientBase, userId: string): Promise<string | null> {
-  const { rows } = await queryable.query<{ email: string }>({
-    name: "email_of",
-    text: "select email from users where id = $1",
-    values: [userId],
-  });
+  const { rows } = await queryable.query<{ email: string }>("select email from users where id = $1", [
+    userId,
+  ]);
   return rows[0]?.email ?? null;
 }

@@ -157,20 +157,8 @@ export function lockCustomer(client: pg.ClientBase, key: CustomerKey): Promise<S
 }
 
 /** Keeps a customer from being deleted until the transaction ends; undefined when there is none. */
-export async function holdCustomer(
-  client: pg.ClientBase,
-  { orgId, uid }: CustomerKey,
-): Promise<Pick<StoredCustomer, "id" | "uid" | "name"> | undefined> {
-  const { rows } = await client.query<Pick<StoredCustomer, "id" | "uid" | "name">>({
-    name: "hold_customer",
-    text: `select id, uid, name
-           from customers
-           where org_id = $1
-             and uid = $2
-           for key share`,
-    values: [orgId, uid],
-  });
-  return rows[0];
+export function holdCustomer(client: pg.ClientBase, key: CustomerKey): Promise<StoredCustomer | undefined> {
+  return findCustomer(client, key, { name: "hold_customer", lock: "for key share of c" });
 }
 
 /**

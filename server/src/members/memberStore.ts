@@ -84,12 +84,7 @@ export function removeMember(
       before: { email, name, role },
     });
     await revokeInvitationsOf(client, origin, userId);
-    await client.query({
-      name: "remove_member",
-      text: `delete from users
-             where id = $1`,
-      values: [userId],
-    });
+    await client.query("delete from users where id = $1", [userId]);
     return "removed";
   });
 }

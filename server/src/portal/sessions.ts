@@ -13,12 +13,7 @@ export function endPortalSession(
 ): Promise<void> {
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid: scope.customerUid });
-    const { rowCount } = await client.query({
-      name: "end_portal_session",
-      text: `delete from portal_sessions
-             where token_hash = $1`,
-      values: [tokenHash],
-    });
+    const { rowCount } = await client.query("delete from portal_sessions where token_hash = $1", [tokenHash]);
     if (customer === undefined || rowCount === 0) return;
     await recordChange(client, origin, { action: "portal_session.ended", object: objectOf(customer) });
   });
@@ -100,7 +95,10 @@ export function exchangeCode(
     const found = await findLink(client, codeHash);
     // Locks the customer before the link, as the deletion of a customer does, so that the two cannot deadlock.
     const customer = found && (await holdCustomer(client, found));
-    if (found === undefined || customer === undefined || !(await useLink(client, codeHash))) return undefined;
+    if (found === undefined || customer === undefined) return undefined;
+    const { rowCount } = await client.query("delete from portal_links where code_hash = $1", [codeHash]);
+    // Another request has used the link before.
+    if (rowCount === 0) return undefined;
     const { token, hash } = newCredential("pse_");
     const expiresAt = await storeAmongFew(client, sessions, { hash, ...found, nowMs });
     const origin = { orgId: found.orgId, actor: { kind: "customer", id: customer.id }, request } as const;
@@ -147,15 +145,4 @@ async function storeAmongFew(
     values: [hash, orgId, uid, newRootId(nowMs), seconds, most - 1],
   });
   return rows[0]!.expires_at;
-}
-
-/** Deletes a link that is being exchanged. @returns false when another request has used it before. */
-async function useLink(client: pg.ClientBase, codeHash: Buffer): Promise<boolean> {
-  const { rowCount } = await client.query({
-    name: "use_portal_link",
-    text: `delete from portal_links
-           where code_hash = $1`,
-    values: [codeHash],
-  });
-  return rowCount === 1;
 }
