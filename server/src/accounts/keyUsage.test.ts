@@ -53,8 +53,8 @@ describe("createKeyUsage", () => {
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet);
     for (let uses = 0; uses < 100; uses++) {
-      usage.note(keys[0]!.id);
-      usage.noteKey(keys[2]!.key);
+      usage.note(keys[0]!.key);
+      usage.note(keys[2]!.key);
     }
     statements = 0;
     await usage.flush();
@@ -70,7 +70,7 @@ describe("createKeyUsage", () => {
     const made = await newKeys(1);
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet, 20);
-    usage.note(keys[0]!.id);
+    usage.note(keys[0]!.key);
     await expect.poll(() => used(made)).toEqual([true]);
     await usage.stop();
   });
@@ -79,7 +79,7 @@ describe("createKeyUsage", () => {
     const made = await newKeys(1);
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet);
-    usage.noteKey(keys[0]!.key);
+    usage.note(keys[0]!.key);
     await usage.stop();
     expect(await used(made)).toEqual([true]);
   });
@@ -93,8 +93,8 @@ describe("createKeyUsage", () => {
     const { keys } = made;
     const warnings: unknown[] = [];
     const usage = createKeyUsage(pool, { warn: (fields, message) => warnings.push([fields, message]) });
-    usage.note(keys[0]!.id);
-    usage.noteKey(keys[1]!.key);
+    usage.note(keys[0]!.key);
+    usage.note(keys[1]!.key);
     await pool.query("alter table api_keys rename to api_keys_away");
     await usage.flush();
     await pool.query("alter table api_keys_away rename to api_keys");
@@ -116,7 +116,7 @@ describe("createKeyUsage", () => {
     const nodes = [createKeyUsage(pool, quiet), createKeyUsage(pool, quiet)];
     for (let round = 0; round < 20; round++) {
       for (const [number, node] of nodes.entries()) {
-        for (const { id } of number === 0 ? keys : keys.toReversed()) node.note(id);
+        for (const { key } of number === 0 ? keys : keys.toReversed()) node.note(key);
       }
       await Promise.all(nodes.map((node) => node.flush()));
     }

@@ -16,33 +16,26 @@ export function createKeyUsage(
   log: Pick<Log, "warn">,
   intervalMs: number = defaultIntervalMs,
 ) {
-  let ids = new Set<string>();
   let keys = new Set<string>();
   const timer = setInterval(() => void flush(), intervalMs);
   timer.unref();
 
   /** Writes the collected uses in one statement, if there are any. */
   async function flush(): Promise<void> {
-    if (ids.size === 0 && keys.size === 0) return;
-    const [writtenIds, writtenKeys] = [ids, keys];
-    ids = new Set();
+    if (keys.size === 0) return;
+    const written = keys;
     keys = new Set();
     try {
-      await markUsed(pool, [...writtenIds], [...writtenKeys].map(hashCredential));
+      await markUsed(pool, [...written].map(hashCredential));
     } catch (error) {
-      ids = ids.union(writtenIds);
-      keys = keys.union(writtenKeys);
+      keys = keys.union(written);
       log.warn({ err: error }, "could not write when API keys were last used");
     }
   }
 
   return {
-    /** Notes a use of the key with this id. */
-    note(keyId: string): void {
-      if (ids.size < maxKeys) ids.add(keyId);
-    },
     /** Notes a use of the key with this text. Intake calls it for every item, so it does no more than add to a Set. */
-    noteKey(key: string): void {
+    note: (key: string): void => {
       if (keys.size < maxKeys) keys.add(key);
     },
     flush,
@@ -58,16 +51,15 @@ export function createKeyUsage(
  * Sets `last_used_at` of keys. Skips locked rows: another node is writing the same value there, and two nodes must not deadlock.
  * Uses two statements, because with one, Citus would decide separately for each copy of the table which rows are locked.
  */
-async function markUsed(pool: pg.Pool, ids: string[], hashes: Buffer[]): Promise<void> {
+async function markUsed(pool: pg.Pool, hashes: Buffer[]): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ id: string }>({
       name: "lock_used_keys",
       text: `select id
              from api_keys
-             where id = any ($1::uuid[])
-               or key_hash = any ($2::bytea[])
+             where key_hash = any ($1::bytea[])
              for no key update skip locked`,
-      values: [ids, hashes],
+      values: [hashes],
     });
     await client.query({
       name: "mark_keys_used",

@@ -206,7 +206,7 @@ export function createService(deps: ServiceDeps) {
     passwords: createPasswords(),
     metrics: requestMetricsOf(shared),
     metricsText: counted.text,
-    onKeyUsed: (keyId: string) => shared.keyUsage.note(keyId),
+    onKeyUsed: shared.keyUsage.note,
     onBillingEvent: () => billing?.wake(),
     whyOvertaken: () => presence.whyOvertaken(),
     isStopping: () => isStopping,

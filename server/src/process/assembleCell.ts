@@ -35,7 +35,7 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
   // These functions look up the parts only when called: dispatcher and handoffs call each other, as do handoffs and mailboxes.
   const onDue = (): void => dispatcher.onDue();
   const onMailboxItems = (mailboxIds: string[]): void => mailboxes.onMailboxItems(mailboxIds);
-  const onKeyUsed = (key: string): void => keyUsage.noteKey(key);
+  const onKeyUsed = keyUsage.note;
   const common = {
     config,
     pool,

@@ -84,16 +84,15 @@ export async function authenticate(
   pool: pg.Pool,
   request: FastifyRequest,
   accepts: "session" | "apiKey" | "either" | "portal",
-  onKeyUsed: (keyId: string) => void,
+  onKeyUsed: (key: string) => void,
 ): Promise<Caller> {
   const hasKey = /^bearer /i.test(request.headers.authorization ?? "");
   const hasSession = request.headers["x-session-token"] !== undefined;
   const isKeyJudged = accepts === "session" || accepts === "portal" ? !hasSession : hasKey;
-  const caller = isKeyJudged
-    ? await findKey(pool, presentedKey(request))
-    : await findSession(pool, presentedSession(request));
+  const key = isKeyJudged ? presentedKey(request) : undefined;
+  const caller = isKeyJudged ? await findKey(pool, key) : await findSession(pool, presentedSession(request));
   if (caller === undefined) throw unauthorized();
-  if (caller.kind === "apiKey") onKeyUsed(caller.keyId);
+  if (key !== undefined) onKeyUsed(key);
   if (accepts !== "either" && accepts !== caller.kind) {
     throw caller.kind === "portal" ? outOfScope(caller.scope) : new ApiError(403, otherKind[accepts]);
   }

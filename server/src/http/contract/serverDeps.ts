@@ -9,7 +9,7 @@ export interface ServerDeps {
   pool: pg.Pool;
   log: Log;
   metrics: RequestMetrics;
-  onKeyUsed: (keyId: string) => void;
+  onKeyUsed: (key: string) => void;
   keyOwners: KeyOwners;
   reach: Reach;
   config: Pick<Config, "bodyMemoryBytes" | "fastHttp" | "maxBodyBytes" | "trustProxy" | "publicUrl">;
