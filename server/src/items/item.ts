@@ -108,3 +108,10 @@ export function createLeaseTokens(): { range: TokenRange; next: () => number } {
     next: () => first + randomInt(tokensPerRange),
   };
 }
+
+/** The id of the process that has this lease token, for the database's rows about processes. */
+export function nodeOf(token: number): string {
+  return Math.floor(token / tokensPerRange)
+    .toString(16)
+    .padStart(32, "0");
+}

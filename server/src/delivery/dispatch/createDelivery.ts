@@ -2,8 +2,8 @@ import type pg from "pg";
 import type { Registry } from "prom-client";
 import type { Config } from "../../config/config.ts";
 import type { Changes } from "../../items/changes.ts";
+import { nodeOf } from "../../items/item.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
-import { newRootId } from "../../postgres/ids.ts";
 import type { Quiet } from "../../runtime/quiet.ts";
 import type { Senders } from "../../targets/record/kind.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
@@ -35,14 +35,14 @@ export interface DeliveryDeps {
 }
 
 export function createDelivery(deps: DeliveryDeps): Dispatcher {
-  const { config, pool: control, direct: pool, log, registry, nowMs } = deps;
+  const { config, pool: control, direct: pool, log, registry } = deps;
   const metrics = createDeliveryMetrics(registry, {
     inFlight: () => dispatcher.inFlight(),
     inFlightUnproven: () => dispatcher.inFlightUnproven(),
     inMemory: () => dispatcher.inMemory(),
     openCircuits: () => dispatcher.openCircuits(),
   });
-  const nodeId = newRootId(nowMs());
+  const nodeId = nodeOf(deps.newToken());
   const dispatcher: Dispatcher = new Dispatcher({
     ...deps,
     pool,

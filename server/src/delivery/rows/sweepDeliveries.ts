@@ -1,6 +1,7 @@
 import type pg from "pg";
-import type { TokenRange } from "../../items/item.ts";
+import { nodeOf, type TokenRange } from "../../items/item.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { returnShares } from "./permits.ts";
 
 /** Makes deliveries due again whose node died or exceeded its lease. @returns the number of these deliveries. */
 export async function sweepDeliveries(pool: pg.Pool): Promise<number> {
@@ -20,10 +21,12 @@ export async function endAllLeases(pool: pg.Pool): Promise<number> {
 const allTokens: TokenRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
 
 /**
- * Ends the leases of a process. The process must certainly have ended, because an item that it still sends would be sent twice.
+ * Ends the leases and the shares of a process. The process must certainly have ended, because an item that it still sends would be
+ * sent twice.
  * @returns the number of items that are due again.
  */
 export async function endLeasesOf(pool: pg.Pool, { first, last }: TokenRange): Promise<number> {
+  await returnShares(pool, nodeOf(first));
   await pool.query(
     `update handoff_polls
      set lease_until = null,
