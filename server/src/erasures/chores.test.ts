@@ -4,8 +4,9 @@ import { holdRows } from "../../test/support/heldLocks.ts";
 import { createMailboxTarget } from "../../test/support/items.ts";
 import { signUp } from "../../test/support/testNode.ts";
 import { until } from "../../test/support/until.ts";
-import { bucketOf, newId } from "../postgres/ids.ts";
+import { bucketOf, newId, unknownId } from "../postgres/ids.ts";
 import { carryingOnErasures, eraseDigests } from "./chores.ts";
+import { nextErasure } from "./store.ts";
 
 /** A node that only handles requests, so that this test carries out the erasures. */
 const it = nodeTest({ POSTRIDER_ROLES: "api" });
@@ -140,4 +141,25 @@ it("the keys of a bucket are read once for many erased items", async ({ database
   await session.query("set plan_cache_mode = force_generic_plan");
   const plan = await session.query(`explain execute erase_digests(7, '{}', '${ids[0]}')`);
   expect(JSON.stringify(plan.rows)).toContain("Hash Join");
+});
+
+it("organizations take turns, however many erasures each of them has", async ({ node, pool }) => {
+  const organizations: string[] = [];
+  for (const erasures of [3, 1]) {
+    const { api_key: key, user } = await signUp(node);
+    organizations.push(user.org_id);
+    for (let number = 0; number < erasures; number++) {
+      const body = { correlation_id: `turn-${number}` };
+      expect((await node.call("POST", "/api/v1/erasures", { key, body })).status).toBe(202);
+    }
+  }
+  const turns: string[] = [];
+  let last = unknownId;
+  for (let picks = 0; picks < 40 && turns.length < 4; picks++) {
+    const erasure = await nextErasure(pool, last, []);
+    last = erasure!.org_id;
+    if (organizations.includes(erasure!.org_id)) turns.push(erasure!.org_id);
+  }
+  expect(turns.slice(0, 2)).toEqual(turns.slice(2));
+  expect(new Set(turns).size).toBe(2);
 });

@@ -8,21 +8,22 @@ import { firstIdAt, unknownId } from "../postgres/ids.ts";
 const runMs = 2_000;
 
 /**
- * Returns a function that carries out all unfinished erasures in turn (round robin), one page each, including those that a
- * crashed process began. Each run begins after the erasure that had the last turn, so that a failing or long erasure does not
- * delay others. The function returns the number of erased events.
+ * Returns a function that carries out all unfinished erasures, including those that a crashed process began. The organizations
+ * take turns (round robin), with one page of one erasure each. Each run begins after the organization that had the last turn, so
+ * that a failing erasure, or many erasures of one organization, do not delay others. The function returns the number of erased
+ * events.
  * @throws the first error of an erasure, after the other erasures had their turns; the next run tries again.
  */
 export function carryingOnErasures(deps: EraseDeps): () => Promise<number> {
-  let lastId = unknownId;
+  let lastOrgId = unknownId;
   return async () => {
     const endsAtMs = performance.now() + runMs;
     const failures = new Map<string, unknown>();
     let erased = 0;
     while (performance.now() < endsAtMs) {
-      const erasure = await nextErasure(deps.pool, lastId, [...failures.keys()]);
+      const erasure = await nextErasure(deps.pool, lastOrgId, [...failures.keys()]);
       if (erasure === undefined) break;
-      lastId = erasure.id;
+      lastOrgId = erasure.org_id;
       try {
         erased += await carryOn(deps, erasure);
       } catch (error) {

@@ -113,11 +113,12 @@ export function listErasures(pool: pg.Pool, orgId: string, page: NewestFirst): P
 }
 
 /**
- * The next unfinished erasure of any organization after `afterId`, round robin; undefined when there is none except `skipped`.
+ * An unfinished erasure of the next organization after `afterOrgId`, round robin; undefined when there is none except `skipped`.
+ * Any of the organization's erasures may be returned.
  */
 export async function nextErasure(
   pool: pg.Pool,
-  afterId: string,
+  afterOrgId: string,
   skipped: readonly string[],
 ): Promise<StoredErasure | undefined> {
   const { rows } = await pool.query<StoredErasure>({
@@ -126,9 +127,9 @@ export async function nextErasure(
            from erasures
            where status = 'RUNNING'
              and id <> all ($2::uuid[])
-           order by id <= $1, id
+           order by org_id <= $1, org_id, random()
            limit 1`,
-    values: [afterId, skipped],
+    values: [afterOrgId, skipped],
   });
   return rows[0];
 }
