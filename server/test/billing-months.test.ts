@@ -3,6 +3,7 @@ import { findAccount, renewCustomerAttempt } from "../src/billing/accountStore.t
 import { addMonths, pendingItems, periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
 import { forgetBatches } from "../src/billing/meterBatches.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
+import { citusUrl } from "./support/citus.ts";
 import { labTest } from "./support/billing/labTest.ts";
 import { holdRows } from "./support/heldLocks.ts";
 import { until } from "./support/until.ts";
@@ -181,7 +182,8 @@ describe("months", () => {
     expect((await lab.account.state()).invoices[0]).toMatchObject({ status: "paid" });
   });
 
-  it("are invoiced while the release of another customer's draft waits", async ({ lab, pool }) => {
+  it("are invoiced while the release of another customer's draft waits", async ({ lab, pool, skip }) => {
+    skip(citusUrl !== undefined, "Citus serializes the writes to a reference table");
     for (let count = 0; count < 2; count++) await lab.subscribed();
     await lab.setClock(periodBounds(october).endSeconds);
     await lab.settleNotices();

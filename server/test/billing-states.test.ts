@@ -115,7 +115,8 @@ describe("notices", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("of one customer are processed while those of another customer wait", async ({ lab, pool }) => {
+  it("of one customer are processed while those of another customer wait", async ({ lab, pool, skip }) => {
+    skip(citusUrl !== undefined, "Citus serializes the writes to a reference table");
     const slow = await lab.createOrganization();
     await lab.subscribe(slow);
     await lab.account.control({ action: "deliver" });
