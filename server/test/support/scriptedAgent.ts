@@ -6,7 +6,7 @@ export interface ScriptedAgent {
   cardUrl: string;
   /** Ids of the messages that it received. */
   sent: string[];
-  /** Its answers to a message, to a poll of a task, and to a request for its task list. */
+  /** Its answers to a message, to a poll or a cancellation of a task, and to a request for its task list. */
   answers: {
     message: (response: ServerResponse, messageId: string) => void;
     task: (response: ServerResponse, taskId: string) => void;
@@ -25,7 +25,8 @@ export async function startScriptedAgent(): Promise<ScriptedAgent> {
       const { pathname } = new URL(request.url!, agent.cardUrl);
       if (pathname === "/card.json") answerJson(response, wholeCard(`${origin}/a2a`));
       else if (pathname === "/a2a/tasks") agent.answers.list(response);
-      else if (request.method === "GET") agent.answers.task(response, pathname.slice("/a2a/tasks/".length));
+      else if (pathname.startsWith("/a2a/tasks/"))
+        agent.answers.task(response, pathname.slice("/a2a/tasks/".length).replace(":cancel", ""));
       else {
         const { message } = JSON.parse(text) as { message: { messageId: string } };
         agent.sent.push(message.messageId);
