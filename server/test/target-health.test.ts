@@ -102,6 +102,8 @@ it("counts requests in flight, and held items while the target is disabled", asy
     () => health(id),
     ({ in_flight: inFlight }) => inFlight === 1,
   );
+  // An item that is leased but not sent yet would go back when the target is disabled, and be held.
+  await receiver.arrivals(1, { path: "/slow" });
   await node.call("PATCH", `/api/v1/targets/${id}`, { key, body: { enabled: false } });
   for (const release of hanging) release();
   for (let sent = 0; sent < 3; sent++) await sendItem(node, account, id);

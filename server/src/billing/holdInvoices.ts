@@ -1,5 +1,5 @@
 import type { Stripe } from "stripe";
-import type { Cell } from "../postgres/cells.ts";
+import type { Cell, Cells } from "../postgres/cells.ts";
 import { findAccount } from "./accountStore.ts";
 import { askProcessor, inParallel, type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { type Period, periodOf } from "./ledger.ts";
@@ -76,20 +76,18 @@ interface HeldInvoice {
 export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
   let released = 0;
   let failuresInRow = 0;
-  for (const cell of deps.cells.all()) {
-    const releasable = findReleasable(cell, Math.floor(deps.nowMs() / 1000));
-    await inParallel(async () => {
-      for await (const held of releasable) {
-        if (deps.signal.aborted || failuresInRow >= mostFailuresInRow) return;
-        const asked = await askProcessor(() => releaseIfCounted(deps, held));
-        failuresInRow = asked.outcome === "unavailable" ? failuresInRow + 1 : 0;
-        if (asked.outcome !== "answered") {
-          const { invoice_id, org_id } = held;
-          deps.log.warn({ invoice_id, org_id, reason: asked.cause.message }, "a held invoice stays held");
-        } else if (asked.answer) released++;
-      }
-    });
-  }
+  const releasable = findReleasable(deps.cells, Math.floor(deps.nowMs() / 1000));
+  await inParallel(async () => {
+    for await (const held of releasable) {
+      if (deps.signal.aborted || failuresInRow >= mostFailuresInRow) return;
+      const asked = await askProcessor(() => releaseIfCounted(deps, held));
+      failuresInRow = asked.outcome === "unavailable" ? failuresInRow + 1 : 0;
+      if (asked.outcome !== "answered") {
+        const { invoice_id, org_id } = held;
+        deps.log.warn({ invoice_id, org_id, reason: asked.cause.message }, "a held invoice stays held");
+      } else if (asked.answer) released++;
+    }
+  });
   return released;
 }
 
@@ -108,8 +106,12 @@ async function releaseIfCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<b
   return true;
 }
 
-/** Held invoices of organizations stored in this cell, longest held first; other cells have their own ledger. */
-async function* findReleasable(cell: Cell, nowSeconds: number): AsyncGenerator<HeldInvoice> {
+/** Held invoices of all cells, which have their own ledgers; those of a cell longest held first. */
+async function* findReleasable(cells: Cells, nowSeconds: number): AsyncGenerator<HeldInvoice> {
+  for (const cell of cells.all()) yield* findReleasableOf(cell, nowSeconds);
+}
+
+async function* findReleasableOf(cell: Cell, nowSeconds: number): AsyncGenerator<HeldInvoice> {
   const { pool, firstBucket, lastBucket } = cell;
   let last: HeldInvoice | undefined;
   do {
