@@ -223,6 +223,12 @@ describe("a credential", () => {
     });
     expect([elsewhere.code, elsewhere.err]).toEqual([3, expect.stringMatching(/is for http.*not for/)]);
 
+    const nowhereToStore = await run(["login"], {
+      env: { ...around, XDG_CONFIG_HOME: "/proc/none" },
+      input: account.api_key,
+    });
+    expect([nowhereToStore.code, nowhereToStore.err]).toEqual([1, expect.stringContaining("'/proc/none'")]);
+
     const renewed = await run(["login", "--json"], {
       env: { XDG_CONFIG_HOME: config },
       input: account.api_key,

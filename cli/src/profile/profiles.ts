@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { CommandError, exitCodes } from "../exitCodes.ts";
@@ -28,13 +28,25 @@ export function readProfile(path: string, name: string): Profile | undefined {
 export function writeProfile(path: string, name: string, profile: Profile | undefined): boolean {
   const { [name]: before, ...others } = readProfiles(path);
   const all = profile === undefined ? others : { ...others, [name]: profile };
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  createFolder(dirname(path));
   // Written to another file and renamed, so that an interrupted write leaves the old file.
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, `${JSON.stringify(all, undefined, 2)}\n`, { mode: 0o600 });
   chmodSync(draft, 0o600);
   renameSync(draft, path);
   return before !== undefined;
+}
+
+/** Creates a folder and its parents. Node's `recursive` tries forever where mkdir answers ENOENT, as below /proc. */
+function createFolder(path: string): void {
+  if (existsSync(path)) return;
+  createFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have created it.
+    if (!existsSync(path)) throw error;
+  }
 }
 
 function readProfiles(path: string): Profiles {
