@@ -222,7 +222,7 @@ describe("an answer or cancellation is refused with the reason for", () => {
     }
   });
 
-  it("an answer while another one is being sent", async ({ service, account, cards, answer }) => {
+  it("an answer while any process sends another one", async ({ service, other, account, cards, answer }) => {
     const task = { id: "t1", status: { state: "TASK_STATE_INPUT_REQUIRED" } };
     const arrived = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
@@ -235,17 +235,24 @@ describe("an answer or cancellation is refused with the reason for", () => {
     const id = await sendItem(service, account, targetId, "begin");
     await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === "INPUT_REQUIRED");
     cards.answer = (response) => {
-      if (response.req.method === "GET") return answerJson(response, task);
+      const { method, url } = response.req;
+      if (method === "GET") return answerJson(response, task);
+      if (url!.endsWith(":cancel")) return answerJson(response, { ...task, metadata: { asked: true } });
       arrived.resolve();
       void release.promise.then(() => answerJson(response, { task }));
     };
+    const askOther = (what: string): Promise<Answer> =>
+      other.call("POST", `/api/v1/events/${id}/handoff/${what}`, { key: account.api_key, body: "red" });
     const first = answer(id, "the blue one");
     await arrived.promise;
-    const second = await answer(id, "the red one");
+    const refused = [await answer(id, "the red one"), await askOther("message")];
+    expect((await askOther("cancel")).status).toBe(200);
+    refused.push(await askOther("message"));
     release.resolve();
-    expect([second.status, second.headers["x-error-code"]]).toEqual([409, "task_being_answered"]);
+    for (const { status, headers } of refused)
+      expect([status, headers["x-error-code"]]).toEqual([409, "task_being_answered"]);
     expect((await first).status).toBe(200);
-    expect((await answer(id, "the red one")).status).toBe(200);
+    expect((await askOther("message")).status).toBe(200);
   });
 
   it("neither an answer nor a cancellation that the agent takes with an unreadable answer", async ({

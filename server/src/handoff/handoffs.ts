@@ -45,7 +45,6 @@ export function createHandoffs(deps: HandoffsDeps) {
       publicUrl === undefined ? null : (eventId: string) => notificationUrl(publicUrl, key, eventId),
   };
   const followDeps = { ...deps, agents, rereadCard, quietMs, random: Math.random };
-  const steerDeps = { ...followDeps, answering: new Set<string>() };
   const follower = new Follower({ ...followDeps, metrics: createHandoffMetrics(registry) });
   let isStopping = false;
   const isFollowing = config.roles.has("dispatcher");
@@ -54,8 +53,8 @@ export function createHandoffs(deps: HandoffsDeps) {
     agents: createAgentTargets(deps),
     /** Makes one attempt at a delivery to an a2a target. */
     send: (delivery: Delivery, target: TargetConfig) => sendHandoff(sendDeps, delivery, target),
-    answer: (input: Parameters<typeof answerTask>[1]) => answerTask(steerDeps, input),
-    cancel: (input: Parameters<typeof cancelTask>[1]) => cancelTask(steerDeps, input),
+    answer: (input: Parameters<typeof answerTask>[1]) => answerTask(followDeps, input),
+    cancel: (input: Parameters<typeof cancelTask>[1]) => cancelTask(followDeps, input),
     /** Handles an agent's notification of a change; returns false if the service did not create the token. */
     async notified(token: string): Promise<boolean> {
       const eventId = readNotificationToken(keys, token);

@@ -91,6 +91,27 @@ export async function postponePoll(
   });
 }
 
+/**
+ * Leases a task to a request that answers it, also while a poll has the lease. The tokens of answers are negative.
+ * @returns false while another request answers the task, or if the task has just ended.
+ */
+export async function leaseForAnswer(
+  pool: pg.Pool,
+  { eventId, leaseToken, leaseMs }: Pick<Poll, "eventId" | "leaseToken"> & { leaseMs: number },
+): Promise<boolean> {
+  const { rowCount } = await pool.query({
+    name: "lease_for_answer",
+    text: `update handoff_polls
+           set lease_until = ${nowMs} + $4::bigint,
+             lease_token = $3
+           where bucket = $1
+             and event_id = $2
+             and (lease_token is null or lease_token > 0 or lease_until < ${nowMs})`,
+    values: [bucketOf(eventId), eventId, leaseToken, leaseMs],
+  });
+  return rowCount === 1;
+}
+
 /** Records why a task cannot be followed at present; null if it can be followed again. */
 export async function noteFollowError(pool: pg.Pool, eventId: string, error: string | null): Promise<void> {
   await pool.query({

@@ -5,6 +5,7 @@ import type { HandoffRow, Queries } from "../../postgres/tables.ts";
 import { type Agent, loadAgent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent, type Refusal } from "../agent/callAgent.ts";
 import { type FollowDeps, getTask, pollTimeoutMs } from "./followTask.ts";
+import { leaseForAnswer, postponePoll } from "./pollStore.ts";
 import { type HandoffAnswer, handoffAnswer, readHandoff } from "../record/handoffAnswer.ts";
 import { recordHandoff } from "../record/handoffStore.ts";
 import { sendMessage } from "../agent/message.ts";
@@ -13,8 +14,7 @@ import type { Parts } from "../../items/parts.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
 
 export interface SteerDeps extends FollowDeps, Pick<Parts, "queries" | "box"> {
-  /** Organizations and events whose tasks this process is answering. */
-  answering: Set<string>;
+  newToken: () => number;
 }
 
 export type SteerOutcome =
@@ -48,6 +48,9 @@ interface LiveTask {
 
 /** Number of messages of a task's history that are searched for a message that may have been sent before. */
 const historyLength = 50;
+/** Longer than the at most three requests of an answer. */
+const answerLeaseMs = 4 * pollTimeoutMs;
+const pollAfterAnswerMs = 1_000;
 
 interface AnswerInput {
   orgId: string;
@@ -57,22 +60,27 @@ interface AnswerInput {
 }
 
 /**
- * Answers a task that waits for input (A2A 1.0, section 3.4.3), unless this process is sending it another answer. Requests with
- * the same `key` send the same message id, so that the task is not answered twice.
+ * Answers a task that waits for input (A2A 1.0, section 3.4.3), unless another answer to it is being sent, by this process or
+ * another. Requests with the same `key` send the same message id, so that the task is not answered twice.
  */
 export async function answerTask(deps: SteerDeps, input: AnswerInput): Promise<SteerOutcome> {
-  const task = `${input.orgId} ${input.eventId}`;
-  if (deps.answering.has(task)) return { kind: "being_answered" };
-  deps.answering.add(task);
+  const found = await findTask(deps, input);
+  if (found.kind !== "live") return found;
+  const { eventId } = found;
+  const leaseToken = -deps.newToken();
+  if (!(await leaseForAnswer(deps.direct, { eventId, leaseToken, leaseMs: answerLeaseMs })))
+    return { kind: "being_answered" };
   try {
-    return await answerOnce(deps, input);
+    return await answerOnce(deps, input, found);
   } finally {
-    deps.answering.delete(task);
+    const next = { polls: 0, missing: 0, inMs: pollAfterAnswerMs };
+    // If the database is unreachable, the lease lapses.
+    await postponePoll(deps.direct, { eventId, leaseToken }, next).catch(() => undefined);
   }
 }
 
-async function answerOnce(deps: SteerDeps, input: AnswerInput): Promise<SteerOutcome> {
-  const task = await findLiveTask(deps, input, successOf);
+async function answerOnce(deps: SteerDeps, input: AnswerInput, found: LiveTask): Promise<SteerOutcome> {
+  const task = await refreshTask(deps, found, successOf);
   if (task.kind !== "live") return task;
   const message = await identify(deps, task, input.key);
   if (message.kind === "agent_failed") return message;
@@ -111,7 +119,8 @@ export async function cancelTask(
   deps: SteerDeps,
   input: { orgId: string; eventId: string },
 ): Promise<CancelOutcome> {
-  const task = await findLiveTask(deps, input, doneOf);
+  const found = await findTask(deps, input);
+  const task = found.kind === "live" ? await refreshTask(deps, found, doneOf) : found;
   if (task.kind !== "live") return task;
   const answer = await callAgent(deps.outbound, task.agent, {
     method: "POST",
@@ -138,14 +147,10 @@ function refusesToCancel({ status, reason }: Refusal): boolean {
   return cancelRefusals.has(status) && reason !== "VERSION_NOT_SUPPORTED";
 }
 
-/**
- * Finds the unfinished task of an event, and updates it from the agent.
- * @param read With `doneOf`, a task that cannot be read is not updated.
- */
-async function findLiveTask(
+/** Finds the unfinished task of an event, as it was last recorded. */
+async function findTask(
   deps: SteerDeps,
   { orgId, eventId }: { orgId: string; eventId: string },
-  read: typeof successOf,
 ): Promise<LiveTask | SteerRefusal> {
   if (!isId(eventId)) return { kind: "unknown" };
   const handoff = await readHandoff(deps.queries, orgId, eventId);
@@ -154,8 +159,19 @@ async function findLiveTask(
   if (handoff.outcome !== null) return { kind: "ended", outcome: handoff.outcome };
   const agent = await loadAgent(deps.pool, deps.box, handoff.target_id);
   if (agent === undefined) return { kind: "target_deleted" };
-  const taskId = handoff.task_id!;
-  const task: LiveTask = { kind: "live", eventId, agent, handoff, taskId };
+  return { kind: "live", eventId, agent, handoff, taskId: handoff.task_id! };
+}
+
+/**
+ * Updates a task from the agent.
+ * @param read With `doneOf`, a task that cannot be read is not updated.
+ */
+async function refreshTask(
+  deps: SteerDeps,
+  task: LiveTask,
+  read: typeof successOf,
+): Promise<LiveTask | SteerRefusal> {
+  const { agent, handoff, taskId } = task;
   const shownTask = read(await getTask(deps.outbound, agent, taskId), "show its task");
   if (shownTask.kind === "agent_failed") return shownTask;
   const reading = readTaskOf(taskId, shownTask.value, maskOf(agent));
@@ -163,7 +179,7 @@ async function findLiveTask(
   if (!reading.ok) return { kind: "agent_failed", message: `the agent's answer ${reading.problem}` };
   if (reading.view.fingerprint === handoff.fingerprint) return task;
   await record(deps, task, reading.view);
-  const present = (await readHandoff(deps.queries, orgId, eventId)) ?? handoff;
+  const present = (await readHandoff(deps.queries, handoff.org_id, task.eventId)) ?? handoff;
   return present.outcome === null
     ? { ...task, handoff: present }
     : { kind: "ended", outcome: present.outcome };

@@ -115,8 +115,9 @@ begin
       -- due_at is 0 when the agent reported a change while this poll was in progress: the next poll is then due at once.
       due_at = case when handoff_polls.due_at = 0 then 0 else excluded.due_at end,
       deadline_at = excluded.deadline_at,
-      lease_until = null,
-      lease_token = null;
+      -- The lease of an answer, whose token is negative, stays until the answer ends it.
+      lease_until = case when handoff_polls.lease_token < 0 then handoff_polls.lease_until end,
+      lease_token = case when handoff_polls.lease_token < 0 then handoff_polls.lease_token end;
     return 'r';
   end if;
 
