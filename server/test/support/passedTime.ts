@@ -55,9 +55,11 @@ export async function endLeases(pool: pg.Pool): Promise<void> {
   await pool.query("update deliveries set lease_until = null, lease_token = null, due_at = 0");
 }
 
-/** Ends the minute in which operational events of one kind are gathered. */
+/** Ends the minutes for which operational events wait now. A minute that begins when they are sent is kept. */
 export async function endPaces(pool: pg.Pool): Promise<void> {
-  await pool.query("delete from notification_paces");
+  await pool.query(
+    "delete from notification_paces where target_id in (select target_id from operational_events)",
+  );
 }
 
 /** Ends the lease of a replay, if a process holds it. */
