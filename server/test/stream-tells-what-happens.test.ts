@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from "vitest";
-import { newProcessRecord, noteAlive } from "../src/postgres/processes.ts";
+import { newProcessRecord, noteAlive, noteEnd } from "../src/postgres/processes.ts";
 import { createClient, type StreamEvent } from "../../sdk/src/client.ts";
 import { type EventStream, openEventStream, type Told } from "./support/eventStream.ts";
 import { createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
@@ -177,7 +177,12 @@ describe("a stream", () => {
     follow,
   }) => {
     const stream = await follow(account);
-    for (const version of ["1.0.0", "1.0.1"]) await noteAlive(pool, newProcessRecord(version));
+    for (const version of ["1.0.0", "1.0.1"]) {
+      const record = newProcessRecord(version);
+      await noteAlive(pool, record);
+      // As long as other processes run, every new stream is told to reload.
+      onTestFinished(() => noteEnd(pool, record));
+    }
     await stream.next(({ event }) => event === "reset");
     expect(stream.told.map(({ data }) => data)).toEqual([{ reason: "unknown" }]);
   });
