@@ -206,7 +206,8 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     const { connection } = await run(interrupted, ordinary).next("ready");
     expect(await query(connection, "select 1")).toEqual([1]);
     expect(readdirSync(interrupted).filter((name) => name.includes("new"))).toEqual([]);
-    expect(linux ? processesSaying("postgresql.new-") : []).toEqual([]);
+    const making = join(interrupted, "postgresql.new-");
+    expect(linux ? processesSaying(making) : []).toEqual([]);
   });
 
   it("works without Unix sockets: a port of 127.0.0.1 and a password", async () => {
