@@ -173,7 +173,7 @@ test("an origin is forgotten with its last connection, also when a deadline or t
   const limits = { maxConnectionsPerOrigin: 4, maxIdleConnections: 4, keepAliveTimeoutMs: 60_000 };
   const transport = new Transport({ connect, ...limits });
   onTestFinished(() => transport.end());
-  const ask = ({ url }: RawReceiver): Promise<ExchangeResult> =>
+  const ask = ({ url }: RawReceiver, timeoutMs: number): Promise<ExchangeResult> =>
     new Promise((ended) => {
       const options = {
         origin: new URL(url).origin,
@@ -182,14 +182,14 @@ test("an origin is forgotten with its last connection, also when a deadline or t
         headers: [],
         body: null,
       };
-      const input = { options, timeoutMs: 500, bodyLimitBytes: 1, repeatable: false };
+      const input = { options, timeoutMs, bodyLimitBytes: 1, repeatable: false };
       const exchange = new Exchange({ transport, deadlines }, input, ended);
       deadlines.add(exchange);
       transport.dispatch(exchange.options, exchange);
     });
   const [silent, wordy] = [await receiver(true), await receiver()];
-  expect(await ask(silent)).toMatchObject({ kind: "error", code: "timeout" });
-  expect(await ask(wordy)).toMatchObject({ kind: "response", truncated: true });
+  expect(await ask(silent, 500)).toMatchObject({ kind: "error", code: "timeout" });
+  expect(await ask(wordy, 5_000)).toMatchObject({ kind: "response", truncated: true });
   await until(
     () => Object.keys(transport.stats),
     (origins) => origins.length === 0,
