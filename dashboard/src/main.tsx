@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { isPassing, Problem } from "./api/problem.ts";
 import { currentSession, subscribeSession } from "./api/session.ts";
 import { Toasts } from "./controls/Toasts.tsx";
+import { liveState } from "./live/liveState.ts";
 import { router } from "./router.tsx";
 import { reloadWhenReplaced } from "./shell/replacedPage.ts";
 import "./style.css";
@@ -30,9 +31,13 @@ const queries = new QueryClient({
       // The stream and `useRefreshMs` decide when to read again; a paused page reads nothing.
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
-      // A rate-limited request is not retried: its error card counts down the service's `Retry-After`.
+      // A rate-limited request is not retried: its error card counts down the service's `Retry-After`. While the stream is
+      // lost, the next poll is the retry.
       retry: (count, error) =>
-        count < retries && isPassing(error) && !(error instanceof Problem && error.status === 429),
+        count < retries &&
+        liveState() !== "Reconnecting" &&
+        isPassing(error) &&
+        !(error instanceof Problem && error.status === 429),
       retryDelay: (count) => firstRetryMs * 2 ** count,
     },
   },

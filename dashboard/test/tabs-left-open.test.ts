@@ -82,6 +82,27 @@ it("a page not visited before shows an error while the service is unreachable, a
   expect(problems).toEqual([]);
 });
 
+it("a tab asks a service that is away less and less often, and again at once when the browser is online", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.clock.install();
+  await page.route("**/api/v1/stream", (route) => route.abort());
+  await page.goto("/?skip=1");
+  await page.getByRole("button", { name: /^Reconnecting/ }).waitFor();
+  await page.clock.pauseAt(Date.now() + 60_000);
+  let asked = 0;
+  await page.route("**/api/**", (route) => {
+    asked += 1;
+    return route.abort();
+  });
+  for (let second = 0; second < 300; second++) await page.clock.runFor(1000);
+  expect(asked).toBeGreaterThan(0);
+  expect(asked).toBeLessThan(100);
+  await page.unrouteAll();
+  await page.evaluate("dispatchEvent(new Event('online'))");
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("the overview opens in a browser whose language is not a valid language tag", async () => {
   const { page, context, problems } = await stage.dashboard.openAs(stage.account);
   await context.addInitScript(

@@ -1,8 +1,8 @@
 import type { InfiniteData, Query, QueryClient } from "@tanstack/react-query";
 import { readText } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
+import { isPassing, Problem } from "../api/problem.ts";
 import { currentSession, subscribeSession } from "../api/session.ts";
-import { liveState, setConnection, subscribeLive } from "./liveState.ts";
+import { liveState, setConnection, setPollPause, subscribeLive } from "./liveState.ts";
 import { readStream, type StreamEvent } from "./readStream.ts";
 
 /**
@@ -30,7 +30,7 @@ const refreshPageAfterMs = 1000;
 /** The service sends a comment every 15 s; a connection silent for longer is dead. */
 const silenceMs = 40_000;
 const firstRetryMs = 1000;
-const longestRetryMs = 5000;
+const longestRetryMs = 30_000;
 /** Wait before the next try if the service has no stream. */
 const withoutStreamMs = 60_000;
 
@@ -65,13 +65,19 @@ export function followStream(queries: QueryClient): () => void {
     if (document.hidden || liveState() === "Paused") follower.stop();
     else follower.start();
   };
+  const followAgain = (): void => {
+    follower.stop();
+    followOrStop();
+  };
   document.addEventListener("visibilitychange", followOrStop);
+  window.addEventListener("online", followAgain);
   const unsubscribe = subscribeLive(followOrStop);
   // Starts again when the user of an ended session signs in again on this page.
   const unsubscribeSession = subscribeSession(followOrStop);
   followOrStop();
   return () => {
     document.removeEventListener("visibilitychange", followOrStop);
+    window.removeEventListener("online", followAgain);
     unsubscribe();
     unsubscribeSession();
     clearInterval(refresh);
@@ -136,6 +142,7 @@ class Follower {
     clearTimeout(this.#retry);
     const ending = this.#reading;
     this.#reading = undefined;
+    this.#failures = 0;
     ending?.abort();
   }
 
@@ -152,16 +159,23 @@ class Follower {
         headers: this.#lastId === undefined ? {} : { "last-event-id": this.#lastId },
       });
       setConnection("Live");
+      setPollPause(0);
       this.#failures = 0;
       this.#onEvent({ type: this.#hasFollowed ? "reset" : "begin", data: "" });
       this.#hasFollowed = true;
       if (response.body !== null) await readStream(response.body, (event) => this.#take(event), heard);
       this.#again(connection, firstRetryMs);
     } catch (error) {
+      if (this.#reading !== connection) return;
+      if (error instanceof Problem && error.status === 404) {
+        this.#again(connection, withoutStreamMs, "Polling");
+        return;
+      }
+      const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** this.#failures);
       this.#failures += 1;
-      const hasNoStream = error instanceof Problem && error.status === 404;
-      const waitMs = Math.min(longestRetryMs, firstRetryMs * 2 ** (this.#failures - 1));
-      this.#again(connection, hasNoStream ? withoutStreamMs : waitMs, hasNoStream);
+      // Pages poll once between two tries.
+      setPollPause(isPassing(error) ? waitMs / 2 : 0);
+      this.#again(connection, waitMs);
     } finally {
       clearTimeout(silence);
     }
@@ -172,12 +186,16 @@ class Follower {
     this.#onEvent(event);
   }
 
-  #again(connection: AbortController, waitMs: number, hasNoStream = false): void {
+  /** Tries again in 75 % to 125 % of `waitMs`, so that many tabs do not return at the same moment. */
+  #again(
+    connection: AbortController,
+    waitMs: number,
+    state: "Reconnecting" | "Polling" = "Reconnecting",
+  ): void {
     if (this.#reading !== connection) return;
+    // Told while the connection counts as open: a listener would start the next one at once.
+    setConnection(state);
     this.#reading = undefined;
-    setConnection(hasNoStream ? "Polling" : "Reconnecting");
-    // After a gap, everything on the page may have changed.
-    if (!hasNoStream) this.#onEvent({ type: "reset", data: "" });
-    this.#retry = setTimeout(() => this.start(), waitMs);
+    this.#retry = setTimeout(() => this.start(), waitMs * (0.75 + Math.random() / 2));
   }
 }

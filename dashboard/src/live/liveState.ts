@@ -6,6 +6,7 @@ export type LiveState = "Live" | "Paused" | "Reconnecting" | "Polling";
 const listeners = new Set<() => void>();
 let connection: Exclude<LiveState, "Paused"> = "Polling";
 let paused = false;
+let pollPauseMs = 0;
 
 export function liveState(): LiveState {
   return paused ? "Paused" : connection;
@@ -14,6 +15,13 @@ export function liveState(): LiveState {
 export function setConnection(next: typeof connection): void {
   if (next === connection) return;
   connection = next;
+  tell();
+}
+
+/** Sets the shortest time between two polls of a query, in milliseconds; more than 0 while the service is unreachable. */
+export function setPollPause(nextMs: number): void {
+  if (nextMs === pollPauseMs) return;
+  pollPauseMs = nextMs;
   tell();
 }
 
@@ -36,11 +44,12 @@ function tell(): void {
 }
 
 /**
- * The refetch interval of a query in milliseconds: `liveMs` with the stream, `pollMs` without it, and false (never) while
- * paused.
+ * The refetch interval of a query in milliseconds: `liveMs` with the stream, `pollMs` or more without it, and false (never)
+ * while paused.
  */
 export function useRefreshMs(pollMs = 5000, liveMs: number | false = false): number | false {
   const state = useLiveState();
+  const leastMs = useSyncExternalStore(subscribeLive, () => pollPauseMs);
   if (state === "Paused") return false;
-  return state === "Live" ? liveMs : pollMs;
+  return state === "Live" ? liveMs : Math.max(pollMs, leastMs);
 }
