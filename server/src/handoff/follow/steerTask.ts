@@ -80,7 +80,7 @@ export async function answerTask(deps: SteerDeps, input: AnswerInput): Promise<S
 }
 
 async function answerOnce(deps: SteerDeps, input: AnswerInput, found: LiveTask): Promise<SteerOutcome> {
-  const task = await refreshTask(deps, found, successOf);
+  const task = await refreshTask(deps, found, { mustBeReadable: true });
   if (task.kind !== "live") return task;
   const message = await identify(deps, task, input.key);
   if (message.kind === "agent_failed") return message;
@@ -120,7 +120,7 @@ export async function cancelTask(
   input: { orgId: string; eventId: string },
 ): Promise<CancelOutcome> {
   const found = await findTask(deps, input);
-  const task = found.kind === "live" ? await refreshTask(deps, found, doneOf) : found;
+  const task = found.kind === "live" ? await refreshTask(deps, found, { mustBeReadable: false }) : found;
   if (task.kind !== "live") return task;
   const answer = await callAgent(deps.outbound, task.agent, {
     method: "POST",
@@ -162,20 +162,18 @@ async function findTask(
   return { kind: "live", eventId, agent, handoff, taskId: handoff.task_id! };
 }
 
-/**
- * Updates a task from the agent.
- * @param read With `doneOf`, a task that cannot be read is not updated.
- */
+/** Updates a task from the agent. A task that cannot be read is an error, or, unless it must be readable, is not updated. */
 async function refreshTask(
   deps: SteerDeps,
   task: LiveTask,
-  read: typeof successOf,
+  { mustBeReadable }: { mustBeReadable: boolean },
 ): Promise<LiveTask | SteerRefusal> {
   const { agent, handoff, taskId } = task;
-  const shownTask = read(await getTask(deps.outbound, agent, taskId), "show its task");
+  const valueOf = mustBeReadable ? successOf : doneOf;
+  const shownTask = valueOf(await getTask(deps.outbound, agent, taskId), "show its task");
   if (shownTask.kind === "agent_failed") return shownTask;
   const reading = readTaskOf(taskId, shownTask.value, maskOf(agent));
-  if (!reading.ok && read === doneOf) return task;
+  if (!reading.ok && !mustBeReadable) return task;
   if (!reading.ok) return { kind: "agent_failed", message: `the agent's answer ${reading.problem}` };
   if (reading.view.fingerprint === handoff.fingerprint) return task;
   await record(deps, task, reading.view);
