@@ -53,8 +53,10 @@ function create(args: string[]): OrgCommand {
   const address = email === undefined ? undefined : readEmail(email);
   if (address?.ok === false) throw new CommandError(address.message, "usage");
   return async (deps) => {
-    const password = randomBytes(18).toString("base64url");
-    const owner = address && { address: address.value, password };
+    const owner = address && {
+      address: address.value,
+      password: randomBytes(18).toString("base64url"),
+    };
     const input = { name: readable.value, billingStatus: status, owner, operator: deps.operator };
     const created = await provisionOrganization(deps, input);
     const { organization, apiKey } = orRefused(created, "created", {
@@ -65,7 +67,7 @@ function create(args: string[]): OrgCommand {
     // The key and the password are shown only here.
     showResult(
       deps,
-      { ...organization, api_key: apiKey, ...(owner && { owner: { email, password } }) },
+      { ...organization, api_key: apiKey, ...(owner && { owner: { email, password: owner.password } }) },
       isJson,
     );
   };
