@@ -81,7 +81,7 @@ const redriveRoute = route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_i
   response: { 200: Type.Object({ redriven: Type.Integer() }) },
   async handle({ caller, params, body }, deps) {
     const mailbox = await mailboxOf(deps, caller, params.mailbox_id);
-    let redriven: number;
+    let redriven: number | null;
     do {
       const rows = await callFunction(deps.pool, "redrive_messages", {
         p_retention_ms: mailbox.retentionMs,
@@ -90,8 +90,8 @@ const redriveRoute = route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_i
         p_ids: idArray(body?.messages?.filter(isId)),
         p_limit: body?.limit ?? maxRedriven,
       });
-      redriven = rows[0]!.redrive_messages!;
-    } while (redriven === -1);
+      redriven = rows[0]!.redrive_messages;
+    } while (redriven === null);
     if (redriven > 0) deps.onMailboxItems([mailbox.id]);
     return { redriven };
   },

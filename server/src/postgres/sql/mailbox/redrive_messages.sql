@@ -1,5 +1,5 @@
 -- Makes dead messages of one mailbox claimable again, oldest first: as if they had never been claimed, at their old place
--- in the order. p_ids names them, or is null for any. At most p_limit; returns how many became claimable, or -1 when more
+-- in the order. p_ids names them, or is null for any. At most p_limit; returns how many became claimable, or null when more
 -- claims have lapsed than one transaction ends: call again.
 create function redrive_messages(
   p_retention_ms bigint,
@@ -22,7 +22,7 @@ declare
 begin
   -- Messages whose last allowed claim has lapsed count as dead; they are moved to the dead messages first.
   if return_messages(p_bucket, p_mailbox, v_max_claims, v_now_ms, v_expired_before, 1000) = 1000 then
-    return -1;
+    return null;
   end if;
 
   with back as (
