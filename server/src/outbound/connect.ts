@@ -1,8 +1,8 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
 import { type ParsedNetworks, refusedAddress, refusedKind } from "./addressGuard.ts";
 import type { Deadlines, Expiring } from "../runtime/deadlines.ts";
 import { ConnectFailure, describeConnectError, describeTlsError } from "./failures.ts";
+import { createTlsSessions, openTls } from "./openTls.ts";
 import type { Resolve } from "./resolve.ts";
 import type { Connect, Peer } from "./transport.ts";
 
@@ -24,7 +24,7 @@ const tcpKeepAliveMs = 60_000;
  * before any byte is written. A name that resolves differently at each lookup (DNS rebinding) gains nothing.
  */
 export function createConnect(deps: ConnectDeps): Connect {
-  const sessions = createSessionCache();
+  const sessions = createTlsSessions();
   return (peer, connected) => {
     const attempt: Expiring = { timeoutMs: deps.connectTimeoutMs, link: null, expire };
     let socket: Socket | null = null;
@@ -49,7 +49,8 @@ export function createConnect(deps: ConnectDeps): Connect {
       if (refusedKind(socket?.remoteAddress ?? "", deps.networks) !== null) {
         end(refused());
       } else if (socket !== null && peer.protocol === "https:") {
-        socket = openTls(socket, peer, sessions, deps.ca);
+        const tls = { host: peer.hostname, port: portOf(peer), sessions, ca: deps.ca };
+        socket = openTls(socket, tls);
         socket.once("secureConnect", () => end(null));
         socket.on("error", (error) => end(new ConnectFailure(describeTlsError(error), error)));
       } else {
@@ -113,49 +114,6 @@ function guardedLookup({ resolve, networks }: ConnectDeps): LookupFunction {
       },
       (error: NodeJS.ErrnoException) => callback(error, []),
     );
-  };
-}
-
-function openTls(
-  tcp: Socket,
-  peer: Peer,
-  sessions: ReturnType<typeof createSessionCache>,
-  ca: ConnectDeps["ca"],
-): Socket {
-  const sessionKey = `${peer.hostname}:${portOf(peer)}`;
-  const name = peer.hostname.replace(/\.$/, "");
-  const tls = connectTls({
-    socket: tcp,
-    host: name,
-    // SNI accepts only host names: RFC 6066 §3 forbids addresses.
-    servername: isIP(name) === 0 ? name : "",
-    ALPNProtocols: ["http/1.1"],
-    session: sessions.get(sessionKey),
-    ca,
-  });
-  tls.on("session", (session) => sessions.set(sessionKey, session));
-  return tls;
-}
-
-const maxTlsSessions = 1024;
-
-/**
- * TLS sessions by host and port. Resuming a session skips the check of the certificate's name, so the key contains exactly the
- * name that was checked. A session is stored only after that check; the oldest is evicted first.
- */
-export function createSessionCache() {
-  const sessions = new Map<string, Buffer>();
-  return {
-    get: (key: string) => sessions.get(key),
-    set(key: string, session: Buffer): void {
-      sessions.delete(key);
-      // A copy in memory of its own: Node gives a part of a buffer of 64 kB, which the session would keep.
-      sessions.set(key, Buffer.from(new Uint8Array(session).buffer));
-      if (sessions.size > maxTlsSessions) {
-        const [oldest] = sessions.keys();
-        sessions.delete(oldest ?? key);
-      }
-    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ok, outboundWith, receiverThat } from "../../test/support/outboundParts.ts";
-import { createSessionCache } from "./connect.ts";
+import { createTlsSessions } from "./openTls.ts";
 import type { OutboundOptions } from "./outbound.ts";
 
 const certificates = new URL("../../test/support/certificates/", import.meta.url);
@@ -63,7 +63,7 @@ test("a TLS session of one name is not used for another", async () => {
 });
 
 test("a stored TLS session keeps no more memory than its own bytes", () => {
-  const sessions = createSessionCache();
+  const sessions = createTlsSessions();
   const session = Buffer.alloc(64 * 1024)
     .fill("session", 1000, 1842)
     .subarray(1000, 1842);
