@@ -1,6 +1,12 @@
 import type pg from "pg";
 import type { Log } from "../../telemetry/log.ts";
-import { type PermitGrant, type PermitWish, returnShares, takePermits } from "../rows/permits.ts";
+import {
+  mostAheadMs,
+  type PermitGrant,
+  type PermitWish,
+  returnShares,
+  takePermits,
+} from "../rows/permits.ts";
 import type { Lane } from "./lane.ts";
 import type { Limiter, Wish } from "./limiter.ts";
 
@@ -21,11 +27,10 @@ export interface PermitClientDeps {
 }
 
 /**
- * Permits are taken at least and at most for this time ahead. A target at its limit costs a few calls a second. If the database
- * answers slowly, each call asks for more permits, so that they last until the next answer. `take_permits` knows the longest time.
+ * Permits are taken at least for this time ahead. A target at its limit costs a few calls a second. If the database answers
+ * slowly, each call asks for more permits, up to `mostAheadMs`, so that they last until the next answer.
  */
 const leastAheadMs = 250;
-const mostAheadMs = 2_000;
 const callsAhead = 4;
 /** The shortest pause between two calls for a target that is at its limit. */
 const leastPauseMs = 50;

@@ -28,11 +28,14 @@ export interface PermitRequest {
   nodeId: string;
   /** At most one wish per target. */
   wishes: readonly PermitWish[];
-  /** Permits are given for times up to this far ahead. */
+  /** Permits are given for times up to this far ahead, at most {@link mostAheadMs}. */
   aheadMs: number;
   /** Duration of a share's lease. */
   leaseMs: number;
 }
+
+/** No node takes permits for a time further ahead. */
+export const mostAheadMs = 2_000;
 
 /** Takes permits and shares. Deleted targets are missing from the result. */
 export async function takePermits(pool: pg.Pool, request: PermitRequest): Promise<PermitGrant[]> {
@@ -44,6 +47,7 @@ export async function takePermits(pool: pg.Pool, request: PermitRequest): Promis
     p_permits: int4Array(wishes.map(({ permits }) => permits)),
     p_requests: int4Array(wishes.map(({ requests }) => requests)),
     p_ahead_ms: request.aheadMs,
+    p_most_ahead_ms: mostAheadMs,
     p_lease_ms: request.leaseMs,
   });
   return rows.map((row) => ({

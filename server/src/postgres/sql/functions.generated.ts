@@ -193,7 +193,7 @@ export const functions = {
     columns: { sweep_messages: "int4" },
   },
   take_permits: {
-    parameters: { p_node: "uuid", p_target_ids: "uuid[]", p_permits: "int4[]", p_requests: "int4[]", p_ahead_ms: "int4", p_lease_ms: "int4" },
+    parameters: { p_node: "uuid", p_target_ids: "uuid[]", p_permits: "int4[]", p_requests: "int4[]", p_ahead_ms: "int4", p_most_ahead_ms: "int4", p_lease_ms: "int4" },
     columns: { target: "uuid", permits: "int4", first_in_us: "int8", interval_us: "float8", burst: "int4", requests: "int4" },
   },
   tell_operational_events: {

@@ -4,8 +4,9 @@
 --
 -- A permit allows one attempt to begin at a certain moment: the first permit at first_in_us from now, each further one
 -- interval_us later. Permits for past moments may be used at once. All nodes get permits in order, by the clock of the
--- database: at most `burst` at once after a pause, and none for a moment more than p_ahead_ms away. When no permit is given,
--- first_in_us is the time until the moment of the next one. interval_us is null when the rate is not limited.
+-- database: at most `burst` at once after a pause, and none for a moment more than p_ahead_ms away, which is at most
+-- p_most_ahead_ms. When no permit is given, first_in_us is the time until the moment of the next one. interval_us is null
+-- when the rate is not limited.
 --
 -- requests: the number of requests that the node may have in flight during the next p_lease_ms; null when there is no limit.
 -- The shares of all nodes together never exceed the limit.
@@ -15,6 +16,7 @@ create function take_permits(
   p_permits integer[],
   p_requests integer[],
   p_ahead_ms integer,
+  p_most_ahead_ms integer,
   p_lease_ms integer
 )
 returns table (
@@ -86,9 +88,9 @@ begin
     permits := 0;
     first_in_us := 0;
     if interval_us is not null then
-      -- No node takes permits more than 2 s ahead. next_at is later only if it was stored under an earlier rate limit that was
-      -- lower, or before the database's clock was set back.
-      if v_next > v_now + 2000000 + ceil(interval_us) then
+      -- next_at is later only if it was stored under an earlier rate limit that was lower, or before the database's clock was
+      -- set back.
+      if v_next > v_now + p_most_ahead_ms * 1000 + ceil(interval_us) then
         v_next := v_now;
       end if;
       v_next := greatest(v_next, v_now - floor((burst - 1) * interval_us));
