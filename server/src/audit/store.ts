@@ -2,6 +2,7 @@ import type pg from "pg";
 import { firstIdAt } from "../postgres/ids.ts";
 import { dayMs } from "../postgres/partitions.ts";
 import type { AuditRow, Queries } from "../postgres/tables.ts";
+import { repeatWhileFull } from "../runtime/repeatWhileFull.ts";
 
 export interface EntryFilter {
   orgId: string;
@@ -34,12 +35,11 @@ export async function listEntries(queries: Queries, filter: EntryFilter): Promis
 const rowsPerStatement = 5_000;
 
 /** Deletes entries past retention. @returns the number of deleted entries. */
-export async function forgetEntries(
+export function forgetEntries(
   pool: pg.Pool,
   { retentionDays, nowMs }: { retentionDays: number; nowMs: number },
 ): Promise<number> {
-  let total = 0;
-  for (;;) {
+  return repeatWhileFull(rowsPerStatement, async () => {
     const { rowCount } = await pool.query(
       `delete from audit_log
        where id = any (array(
@@ -51,7 +51,6 @@ export async function forgetEntries(
        ))`,
       [firstIdAt(nowMs - retentionDays * dayMs), rowsPerStatement],
     );
-    total += rowCount ?? 0;
-    if ((rowCount ?? 0) < rowsPerStatement) return total;
-  }
+    return rowCount ?? 0;
+  });
 }

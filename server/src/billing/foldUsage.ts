@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { lockOfCell } from "../postgres/cells.ts";
 import { inTransaction, tryLock } from "../postgres/pool.ts";
+import { repeatWhileFull } from "../runtime/repeatWhileFull.ts";
 
 const advisoryLockKey = 7_281_934_005;
 const defaultAtOnce = 50_000;
@@ -12,16 +13,12 @@ const defaultAtOnce = 50_000;
  * @param recordsAtOnce maximum number of records that one transaction moves.
  * @returns the number of moved records.
  */
-export async function foldUsage(
+export function foldUsage(
   pool: pg.Pool,
   { cellNumber = 0, recordsAtOnce = defaultAtOnce }: { cellNumber?: number; recordsAtOnce?: number } = {},
 ): Promise<number> {
   const lockKey = lockOfCell(advisoryLockKey, cellNumber);
-  for (let total = 0; ;) {
-    const moved = await fold(pool, lockKey, recordsAtOnce);
-    total += moved;
-    if (moved < recordsAtOnce) return total;
-  }
+  return repeatWhileFull(recordsAtOnce, () => fold(pool, lockKey, recordsAtOnce));
 }
 
 function fold(pool: pg.Pool, lockKey: number, limit: number): Promise<number> {

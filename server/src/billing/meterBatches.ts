@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { repeatWhileFull } from "../runtime/repeatWhileFull.ts";
 import { addMonths, type Period, periodOf } from "./ledger.ts";
 
 /** Usage of one organization and month, sent as one event to the processor's meter. */
@@ -160,9 +161,9 @@ const forgottenAtOnce = 20_000;
  * in `meter_counters`. A batch that an operator settled late is kept for as long as a batch may wait. @returns the number of
  * deleted batches.
  */
-export async function forgetBatches(pool: pg.Pool, nowSeconds: number): Promise<number> {
+export function forgetBatches(pool: pg.Pool, nowSeconds: number): Promise<number> {
   const firstKept = addMonths(periodOf(nowSeconds * 1000), -1);
-  for (let total = 0; ;) {
+  return repeatWhileFull(forgottenAtOnce, async () => {
     const { rowCount } = await pool.query(
       `delete from meter_batches
        where identifier in (
@@ -176,7 +177,6 @@ export async function forgetBatches(pool: pg.Pool, nowSeconds: number): Promise<
        )`,
       [firstKept, nowSeconds - maxAgeSeconds, forgottenAtOnce],
     );
-    total += rowCount ?? 0;
-    if ((rowCount ?? 0) < forgottenAtOnce) return total;
-  }
+    return rowCount ?? 0;
+  });
 }

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { lockOfCell } from "../postgres/cells.ts";
 import { inTransaction, tryLock } from "../postgres/pool.ts";
+import { repeatWhileFull } from "../runtime/repeatWhileFull.ts";
 import { stepsKept } from "./steps.ts";
 
 const advisoryLockKey = 7_281_934_012;
@@ -34,7 +35,7 @@ export async function foldActivity(pool: pg.Pool, cellNumber: number = 0): Promi
 export async function forgetActivity(pool: pg.Pool): Promise<number> {
   let total = 0;
   for (const { seconds, keptSeconds } of stepsKept) {
-    for (;;) {
+    total += await repeatWhileFull(rowsPerStatement, async () => {
       const { rowCount } = await pool.query({
         name: "forget_activity",
         text: `delete from activity_steps
@@ -48,9 +49,8 @@ export async function forgetActivity(pool: pg.Pool): Promise<number> {
                )`,
         values: [seconds, keptSeconds, rowsPerStatement],
       });
-      total += rowCount ?? 0;
-      if ((rowCount ?? 0) < rowsPerStatement) break;
-    }
+      return rowCount ?? 0;
+    });
   }
   return total;
 }

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { firstIdAt } from "../../postgres/ids.ts";
 import { dayMs } from "../../postgres/partitions.ts";
+import { repeatWhileFull } from "../../runtime/repeatWhileFull.ts";
 import { waitingTargets } from "./waitingTargets.ts";
 
 const maxTargetsPerRun = 100;
@@ -42,7 +43,7 @@ export async function cancelOrphans(pool: pg.Pool): Promise<number> {
  * Cancels items that still wait when their retention ends, such as items held for a target that was never enabled. They read as
  * CANCELED until their day's partition is dropped. Runs in bounded transactions. @returns the number of canceled items.
  */
-export async function cancelExpired(
+export function cancelExpired(
   pool: pg.Pool,
   { retentionDays, nowMs }: { retentionDays: number; nowMs: number },
 ): Promise<number> {
@@ -51,10 +52,8 @@ export async function cancelExpired(
     p_from: firstIdAt(firstKeptDay * dayMs),
     p_before: firstIdAt(nowMs - retentionDays * dayMs),
   };
-  for (let total = 0; ;) {
+  return repeatWhileFull(itemsPerCall, async () => {
     const rows = await callFunction(pool, "cancel_expired_deliveries", { ...bounds, p_limit: itemsPerCall });
-    const canceled = rows[0]!.cancel_expired_deliveries!;
-    total += canceled;
-    if (canceled < itemsPerCall) return total;
-  }
+    return rows[0]!.cancel_expired_deliveries!;
+  });
 }

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { repeatWhileFull } from "../../runtime/repeatWhileFull.ts";
 
 const messagesPerCall = 1_000;
 const rowsPerStatement = 10_000;
@@ -10,18 +11,15 @@ const minutesKept = 60;
  * Removes messages past retention from the hot table. Such messages read as EXPIRED even before they are removed. Each
  * transaction is bounded, so that it locks few rows. @returns how many were removed.
  */
-export async function sweepExpiredMessages(pool: pg.Pool, retentionMs: number): Promise<number> {
-  let total = 0;
-  for (;;) {
+export function sweepExpiredMessages(pool: pg.Pool, retentionMs: number): Promise<number> {
+  // A call that removed the maximum of a bucket may have left more messages there.
+  return repeatWhileFull(messagesPerCall, async () => {
     const rows = await callFunction(pool, "sweep_messages", {
       p_retention_ms: retentionMs,
       p_limit: messagesPerCall,
     });
-    const swept = rows[0]!.sweep_messages!;
-    total += swept;
-    // A call that removed the maximum of a bucket may have left more messages there.
-    if (swept < messagesPerCall) return total;
-  }
+    return rows[0]!.sweep_messages!;
+  });
 }
 
 /** Deletes the stored answers of Claim-Ids whose leases have ended. @returns how many were deleted. */
@@ -47,17 +45,14 @@ export async function sweepClaimIds(pool: pg.Pool): Promise<number> {
  * and acknowledged messages to the activity of targets. @returns how many rows were folded.
  */
 export async function foldMailboxActivity(pool: pg.Pool): Promise<number> {
-  let total = 0;
-  for (;;) {
+  const total = await repeatWhileFull(rowsPerStatement, async () => {
     const { rows } = await pool.query<{ folded: number }>({
       name: "fold_mailbox_activity",
       text: "select fold_mailbox_activity($1) as folded",
       values: [rowsPerStatement],
     });
-    const { folded } = rows[0]!;
-    total += folded;
-    if (folded < rowsPerStatement) break;
-  }
+    return rows[0]!.folded;
+  });
   return total + (await foldMinutes(pool));
 }
 
