@@ -13,7 +13,7 @@ import {
 } from "../http/contract/errors.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import { Id, nullable, Timestamp } from "../http/contract/schemas.ts";
 import { createKey, deleteKey, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
 import { Name, readName } from "./schemas.ts";
@@ -38,7 +38,7 @@ const listRoute = route("listKeys", "GET /api/v1/keys", {
             name: Type.String(),
             prefix: Type.String({ description: "The first 12 characters" }),
             created_at: Timestamp,
-            last_used_at: NullableTimestamp,
+            last_used_at: nullable(Timestamp),
             ...ScopeFields,
           },
           { title: "ApiKey" },

@@ -5,7 +5,7 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, orInvalid, unauthorized } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { Id, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
+import { Id, nullable, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { billingStatuses } from "../postgres/tables.ts";
 import { Name, readName } from "./schemas.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
@@ -30,7 +30,7 @@ const readRoute = route("readOrganization", "GET /api/v1/orgs", {
               "Unique. Generated when the organization is created, and not changed when it is renamed",
           }),
           billing_status: oneOf(billingStatuses),
-          billing_grace_ends_at: NullableTimestamp,
+          billing_grace_ends_at: nullable(Timestamp),
           secrets_can_be_revealed: Type.Boolean({
             description: "Whether admins can read the signing secrets of existing targets",
           }),

@@ -5,7 +5,7 @@ import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
-import { fieldsOf, NullableString, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
+import { fieldsOf, nullable, NullableString, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { readOrganization } from "../accounts/organizationStore.ts";
 import { billingStatuses } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
@@ -85,7 +85,7 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
       {
         status: oneOf(billingStatuses),
         billing_enabled: Type.Boolean(),
-        grace_ends_at: NullableTimestamp,
+        grace_ends_at: nullable(Timestamp),
         has_payment_method: Type.Boolean(),
         currency: Type.String(),
         price_cents: Type.Integer({ description: "Price of a unit; a started unit costs the full price" }),

@@ -1,14 +1,6 @@
 import type pg from "pg";
 import { type Static, Type } from "typebox";
-import {
-  Id,
-  nullable,
-  nullableInteger,
-  nullableString,
-  NullableTimestamp,
-  oneOf,
-  Timestamp,
-} from "../http/contract/schemas.ts";
+import { Id, nullable, nullableInteger, nullableString, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { emailOf } from "../audit/origin.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { inTransaction } from "../postgres/pool.ts";
@@ -31,7 +23,7 @@ export const Erasure = Type.Object(
       description: "The email of the user, or the name and the prefix of the API key",
     }),
     created_at: Timestamp,
-    finished_at: NullableTimestamp,
+    finished_at: nullable(Timestamp),
   },
   { title: "Erasure" },
 );

@@ -3,13 +3,7 @@ import { type Static, Type } from "typebox";
 import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
 import { EventTypeName, Id, itemFilter, Name, Notice, notice, PayloadPart, Status } from "./schemas.ts";
 import { call, changes, defineTool, read, reads, type Tool, type ToolContext } from "./tool.ts";
-import {
-  fieldsOf,
-  nullable,
-  NullableString,
-  NullableTimestamp,
-  Timestamp,
-} from "../http/contract/schemas.ts";
+import { fieldsOf, nullable, NullableString, Timestamp } from "../http/contract/schemas.ts";
 
 /** Fields for sending an item to a target, or a publication to a customer's targets. */
 export const itemFields = {
@@ -108,7 +102,7 @@ const Item = Type.Object({
   correlation_id: NullableString,
   status: Type.String(),
   attempts: Type.Integer(),
-  next_attempt_at: NullableTimestamp,
+  next_attempt_at: nullable(Timestamp),
   last_error: NullableString,
   source_event_id: NullableString,
   created_at: Timestamp,

@@ -2,14 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type TProperties, Type } from "typebox";
 import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
 import { closed, Id, Name, Notice, notice, PayloadPart } from "./schemas.ts";
-import { call, changes, defineTool, type Tool, type ToolContext } from "./tool.ts";
-import {
-  fieldsOf,
-  nullable,
-  NullableString,
-  NullableTimestamp,
-  Timestamp,
-} from "../http/contract/schemas.ts";
+import { call, changes, defineTool, type Described, type Tool, type ToolContext } from "./tool.ts";
+import { fieldsOf, nullable, NullableString, Timestamp } from "../http/contract/schemas.ts";
 
 const maxClaimed = 10;
 
@@ -53,7 +47,7 @@ const Message = Type.Object({
   claim_count: Type.Integer({
     description: "Above 1: a consumer claimed the message before and did not finish it",
   }),
-  claim_expires_at: NullableTimestamp,
+  claim_expires_at: nullable(Timestamp),
   created_at: Timestamp,
   payload: nullable(PayloadPart),
 });
@@ -140,7 +134,7 @@ async function giveBack(
 
 function changeTool(
   verb: "ack" | "extend" | "release" | "reject",
-  { options, ...described }: Pick<Tool, "name" | "description" | "annotations"> & { options: TProperties },
+  { options, ...described }: Described & { options: TProperties },
 ): Tool {
   const input = {
     mailbox_id: Id("Id of the mailbox from which the messages were claimed"),

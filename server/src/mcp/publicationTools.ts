@@ -3,13 +3,7 @@ import { eventStatuses } from "../items/eventStatuses.ts";
 import { handOver, itemFields } from "./itemTools.ts";
 import { Id, Name, Notice, notice, Status } from "./schemas.ts";
 import { changes, defineTool, read, reads, type Tool } from "./tool.ts";
-import {
-  fieldsOf,
-  nullable,
-  NullableString,
-  NullableTimestamp,
-  Timestamp,
-} from "../http/contract/schemas.ts";
+import { fieldsOf, nullable, NullableString, Timestamp } from "../http/contract/schemas.ts";
 import { textOf } from "../http/contract/textForms.ts";
 
 /** The most items that one answer names. */
@@ -54,7 +48,7 @@ const Item = Type.Object({
   status: Type.String(),
   attempts: Type.Integer(),
   last_status_code: nullable(Type.Integer()),
-  next_attempt_at: NullableTimestamp,
+  next_attempt_at: nullable(Timestamp),
   latest_replay: nullable(Type.Object({ id: Type.String(), status: Type.String() })),
 });
 

@@ -105,7 +105,7 @@ function isImprecise(value: number): boolean {
   return Math.abs(value) > Number.MAX_SAFE_INTEGER && significantDigits(value).length > 15;
 }
 
-type Described = Pick<Tool, "name" | "description" | "annotations">;
+export type Described = Pick<Tool, "name" | "description" | "annotations">;
 
 /** Reads the JSON at a path of the interface. */
 export function read<Body>(

@@ -1,13 +1,6 @@
 import { Type } from "typebox";
 import { RoleName } from "../accounts/schemas.ts";
-import {
-  Id,
-  nullable,
-  nullableString,
-  NullableTimestamp,
-  oneOf,
-  Timestamp,
-} from "../http/contract/schemas.ts";
+import { Id, nullable, nullableString, oneOf, Timestamp } from "../http/contract/schemas.ts";
 
 /** A user of the organization, as answers to other users show it. */
 export const Member = Type.Object(
@@ -41,9 +34,9 @@ export const Invitation = Type.Object(
   {
     ...invitation,
     status: oneOf(["OPEN", "ACCEPTED", "REVOKED", "EXPIRED"]),
-    accepted_at: NullableTimestamp,
+    accepted_at: nullable(Timestamp),
     accepted_by: NullableId,
-    revoked_at: NullableTimestamp,
+    revoked_at: nullable(Timestamp),
   },
   { title: "Invitation" },
 );

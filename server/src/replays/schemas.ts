@@ -3,8 +3,8 @@ import {
   described,
   Id,
   Moment,
+  nullable,
   nullableInteger,
-  NullableTimestamp,
   oneOf,
   pageBefore,
   Timestamp,
@@ -91,7 +91,7 @@ export const ReplayJob = Type.Object(
       description: "The email of the user, or the name and the prefix of the API key",
     }),
     created_at: Timestamp,
-    finished_at: NullableTimestamp,
+    finished_at: nullable(Timestamp),
   },
   { title: "ReplayJob" },
 );

@@ -1,14 +1,6 @@
 import { targetKinds } from "../postgres/kinds.ts";
 import { Type } from "typebox";
-import {
-  described,
-  Id,
-  Moment,
-  nullable,
-  NullableTimestamp,
-  oneOf,
-  Timestamp,
-} from "../http/contract/schemas.ts";
+import { described, Id, Moment, nullable, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { maxPoints, stepsKept, type Step } from "./steps.ts";
 
 const steps = stepsKept.map(({ seconds }) => seconds);
@@ -90,9 +82,9 @@ export const CommonHealth = Type.Object({
   kind: oneOf(targetKinds),
   enabled: Type.Boolean(),
   disabled_reason: nullable(Type.String()),
-  last_attempt_at: NullableTimestamp,
-  last_success_at: NullableTimestamp,
-  failing_since: NullableTimestamp,
+  last_attempt_at: nullable(Timestamp),
+  last_success_at: nullable(Timestamp),
+  failing_since: nullable(Timestamp),
   success_rate_24h: nullable(
     Type.Number({ minimum: 0, maximum: 1 }),
     "Share of the attempts in the last 24 hours that succeeded; null if there was no attempt",
@@ -113,7 +105,7 @@ export const TargetHealth = Type.Object(
           description:
             "False if `due` is only a lower bound (for a disabled target: `held`, too). Counting stops after 2,500 rows; a row has one item, or up to 64 items that were accepted together",
         }),
-        oldest_due_at: NullableTimestamp,
+        oldest_due_at: nullable(Timestamp),
         oldest_due_seconds: nullable(Type.Integer()),
         held: Type.Integer({ description: "Items that wait until the target is enabled" }),
         ready: Type.Integer({ description: "For mailboxes only: as in the statistics of the mailbox" }),

@@ -39,8 +39,6 @@ export function described<Schema extends TSchema>(schema: Schema, description: s
   return Type.Unsafe<Static<Schema>>({ ...schema, description });
 }
 
-export const NullableTimestamp = nullable(Timestamp);
-
 export const NullableString = nullable(Type.String());
 
 export const ErrorBody = Type.Object({ error: Type.String() }, { title: "Error" });

@@ -1,10 +1,10 @@
 import { Type } from "typebox";
 import {
   Id,
+  nullable,
   nullableInteger,
   NullableString,
   nullableString,
-  NullableTimestamp,
   oneOf,
   Timestamp,
 } from "../../http/contract/schemas.ts";
@@ -19,11 +19,11 @@ const fields = {
   correlation_id: NullableString,
   ordering_key: NullableString,
   claimed_by: nullableString("The id of the API key that claimed the message or acknowledged it"),
-  claim_expires_at: NullableTimestamp,
+  claim_expires_at: nullable(Timestamp),
   claim_count: Type.Integer(),
   created_at: Timestamp,
   expires_at: Timestamp,
-  acknowledged_at: NullableTimestamp,
+  acknowledged_at: nullable(Timestamp),
   dead_reason: NullableString,
 };
 

@@ -1,6 +1,6 @@
 import { type Read, unreadable } from "../../http/contract/errors.ts";
 import { type Static, type TObject, Type } from "typebox";
-import { NullableString, nullableString, NullableTimestamp, oneOf } from "../../http/contract/schemas.ts";
+import { nullable, NullableString, nullableString, oneOf, Timestamp } from "../../http/contract/schemas.ts";
 import { textOf } from "../../http/contract/textForms.ts";
 import type { Queries } from "../../postgres/tables.ts";
 import type { RefreshedBy, RefreshOutcome } from "../record/kind.ts";
@@ -23,7 +23,7 @@ export const agentAnswer = {
   card_error: nullableString(
     "Why the card could not be refreshed since then; the last usable card stays in use",
   ),
-  card_error_at: NullableTimestamp,
+  card_error_at: nullable(Timestamp),
   card_signature: Type.String({
     description:
       "verified; unverified when no key could be fetched; invalid when the signature does not match; none when the card is not signed",
