@@ -1,10 +1,11 @@
-import type { ParseArgsOptionDescriptor } from "node:util";
 import type { Session } from "./session.ts";
 
 /** An option of a command, as `--help` and completion show it. */
-export interface Option extends Pick<ParseArgsOptionDescriptor, "type" | "multiple"> {
-  /** Placeholder of the value in the help. */
+export interface Option {
+  /** Placeholder of the value in the help; absent if the option has no value. */
   value?: string;
+  /** Whether the option may be repeated. */
+  multiple?: boolean;
   /** All valid values, if they are few. */
   choices?: readonly string[];
   help: string;
@@ -46,25 +47,17 @@ export interface Command {
 /** Options of every command that calls a service. */
 export const connectionOptions: Options = {
   server: {
-    type: "string",
     value: "URL",
     help: "address of the service; default: POSTRIDER_URL, the profile's, or http://127.0.0.1:8080",
   },
-  profile: {
-    type: "string",
-    value: "NAME",
-    help: "profile stored by postrider login; or POSTRIDER_PROFILE",
-  },
-  "key-stdin": {
-    type: "boolean",
-    help: "read the API key from standard input; default: POSTRIDER_KEY, or the profile's",
-  },
+  profile: { value: "NAME", help: "profile stored by postrider login; or POSTRIDER_PROFILE" },
+  "key-stdin": { help: "read the API key from standard input; default: POSTRIDER_KEY, or the profile's" },
 };
 
 /** Options of every command. */
 export const commonOptions: Options = {
-  json: { type: "boolean", help: "print JSON, one document per line" },
-  help: { type: "boolean", help: "show this text" },
+  json: { help: "print JSON, one document per line" },
+  help: { help: "show this text" },
 };
 
 export function optionsOf(command: Command): Options {

@@ -60,10 +60,10 @@ const unread: Parsed = { values: {}, positionals: [] };
 function parse(command: Command, args: readonly string[]): Parsed {
   const specified = optionsOf(command);
   const options = Object.fromEntries(
-    Object.entries(specified).map(([name, { type, multiple }]) => [
-      name,
-      { type, ...(multiple && { multiple }), ...(name === "help" && { short: "h" }) },
-    ]),
+    Object.entries(specified).map(([name, { value, multiple }]) => {
+      const type: "boolean" | "string" = value === undefined ? "boolean" : "string";
+      return [name, { type, ...(multiple && { multiple }), ...(name === "help" && { short: "h" }) }];
+    }),
   );
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });

@@ -8,7 +8,7 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
     name: "serve",
     summary: "run the service",
     options: {
-      roles: { type: "string", value: "LIST", help: "roles of this process, such as api,dispatcher" },
+      roles: { value: "LIST", help: "roles of this process, such as api,dispatcher" },
     },
   },
   {
@@ -17,10 +17,10 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
     wordChoices: ["create", "list", "show", "set-state", "settle-batch"],
     summary: "manage organizations, as an operator: create, list, show, set-state, settle-batch",
     options: {
-      exempt: { type: "boolean", help: "create it free of charge" },
-      state: { type: "string", value: "STATE", choices: billingStates, help: "billing state" },
-      email: { type: "string", value: "ADDRESS", help: "create it with an owner who has this address" },
-      reason: { type: "string", value: "TEXT", help: "reason of a change of the state, for the record" },
+      exempt: { help: "create it free of charge" },
+      state: { value: "STATE", choices: billingStates, help: "billing state" },
+      email: { value: "ADDRESS", help: "create it with an owner who has this address" },
+      reason: { value: "TEXT", help: "reason of a change of the state, for the record" },
     },
   },
   { name: "reset-password", words: "<email>", summary: "set a new password for a user, as an operator" },
@@ -33,7 +33,7 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
   {
     name: "reset",
     summary: "delete all data",
-    options: { yes: { type: "boolean", help: "confirm" } },
+    options: { yes: { help: "confirm" } },
   },
   {
     name: "db",
@@ -42,13 +42,12 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
     summary: "show the cells of the database, divide it, place its cells on servers",
     options: {
       cells: {
-        type: "string",
         value: "COUNT",
         choices: ["2", "4", "8", "16"],
         help: "number of cells to divide it into",
       },
-      yes: { type: "boolean", help: "confirm" },
-      remove: { type: "boolean", help: "remove a drained worker from Citus" },
+      yes: { help: "confirm" },
+      remove: { help: "remove a drained worker from Citus" },
     },
   },
   {
@@ -60,7 +59,7 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
     name: "move",
     summary: "move from the embedded database to the one in DATABASE_URL",
     options: {
-      "stop-service": { type: "boolean", help: "end the service that runs on the embedded database" },
+      "stop-service": { help: "end the service that runs on the embedded database" },
     },
   },
 ];

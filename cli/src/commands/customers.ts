@@ -13,8 +13,8 @@ export const customerCommands: Command = {
       name: "list",
       summary: "list customers, by uid",
       options: {
-        prefix: { type: "string", value: "TEXT", help: "only uids with this prefix" },
-        names: { type: "boolean", help: "print uids only, one per line" },
+        prefix: { value: "TEXT", help: "only uids with this prefix" },
+        names: { help: "print uids only, one per line" },
       },
       run: list,
     },
@@ -25,8 +25,8 @@ export const customerCommands: Command = {
       summary: "create a customer, or replace an existing one",
       details: "Omitted fields become empty. Repeating the command changes nothing.",
       options: {
-        name: { type: "string", value: "NAME", help: "name of the customer" },
-        metadata: { type: "string", value: "FILE", help: "metadata, a JSON object; - is standard input" },
+        name: { value: "NAME", help: "name of the customer" },
+        metadata: { value: "FILE", help: "metadata, a JSON object; - is standard input" },
       },
       run: put,
     },
@@ -34,7 +34,7 @@ export const customerCommands: Command = {
       name: "delete",
       words: "<customer>",
       summary: "delete a customer, its targets and its limited keys; waiting items are canceled",
-      options: { yes: { type: "boolean", help: "confirm" } },
+      options: { yes: { help: "confirm" } },
       run: remove,
     },
     {
@@ -54,8 +54,7 @@ export const customerCommands: Command = {
 
 async function list({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
-  const prefix = input.text("prefix");
-  const rows = await firstOf(client.allCustomers(prefix === undefined ? {} : { prefix }));
+  const rows = await firstOf(client.allCustomers({ prefix: input.text("prefix") }));
   if (input.flag("names")) {
     for (const { uid } of rows) out.line({ uid }, uid);
     return;
@@ -84,10 +83,9 @@ async function put({ out, stdin, connect }: Session, input: Input): Promise<void
   const file = input.text("metadata");
   checkStandardInput(input, [file], "the metadata");
   const { client } = await connect();
-  const name = input.text("name");
   const body = {
-    ...(name !== undefined && { name }),
-    ...(file !== undefined && { metadata: await readGivenObject(stdin, file, "the metadata") }),
+    name: input.text("name"),
+    metadata: file === undefined ? undefined : await readGivenObject(stdin, file, "the metadata"),
   };
   out.one(await client.putCustomer(input.words[0]!, body));
 }

@@ -21,16 +21,12 @@ export const endedStatuses: readonly Status[] = [
 const statuses: readonly Status[] = ["QUEUED", "RETRYING", "UNREAD", "CLAIMED", "EXPIRED", ...endedStatuses];
 
 export const filterOptions: Options = {
-  target: { type: "string", value: "TARGET", help: "only items of this target, by id or name" },
-  status: { type: "string", value: "STATUS", choices: statuses, help: "only items with this status" },
-  "event-type": { type: "string", value: "EVENT-TYPE", help: "only items of this event type" },
-  "correlation-id": { type: "string", value: "ID", help: "only items with this correlation id" },
-  since: {
-    type: "string",
-    value: "TIME",
-    help: "only items accepted since this time, such as 15m, 2h, 3d or 2026-11-22",
-  },
-  until: { type: "string", value: "TIME", help: "only items accepted before this time" },
+  target: { value: "TARGET", help: "only items of this target, by id or name" },
+  status: { value: "STATUS", choices: statuses, help: "only items with this status" },
+  "event-type": { value: "EVENT-TYPE", help: "only items of this event type" },
+  "correlation-id": { value: "ID", help: "only items with this correlation id" },
+  since: { value: "TIME", help: "only items accepted since this time, such as 15m, 2h, 3d or 2026-11-22" },
+  until: { value: "TIME", help: "only items accepted before this time" },
 };
 
 /** Reads the filter from the options. Fields of options that are not given are left out. */

@@ -17,10 +17,10 @@ export const eventTypeCommands: Command = {
       name: "list",
       summary: "list event types by name, without schemas and examples",
       options: {
-        prefix: { type: "string", value: "TEXT", help: "only names with this prefix" },
-        deprecated: { type: "boolean", help: "only deprecated types" },
-        current: { type: "boolean", help: "only types that are not deprecated" },
-        names: { type: "boolean", help: "print names only, one per line" },
+        prefix: { value: "TEXT", help: "only names with this prefix" },
+        deprecated: { help: "only deprecated types" },
+        current: { help: "only types that are not deprecated" },
+        names: { help: "print names only, one per line" },
       },
       run: list,
     },
@@ -29,7 +29,7 @@ export const eventTypeCommands: Command = {
       words: "<event-type>",
       summary: "show an event type with its schema and its example",
       options: {
-        only: { type: "string", value: "PART", choices: parts, help: "print only this part, as JSON" },
+        only: { value: "PART", choices: parts, help: "print only this part, as JSON" },
       },
       run: get,
     },
@@ -39,15 +39,11 @@ export const eventTypeCommands: Command = {
       summary: "create an event type, or replace an existing one",
       details: "Omitted fields become empty. Repeating the command changes nothing.",
       options: {
-        description: { type: "string", value: "TEXT", help: "meaning of the event" },
-        group: { type: "string", value: "TEXT", help: "heading to list it under, such as Orders" },
-        schema: {
-          type: "string",
-          value: "FILE",
-          help: "JSON Schema of the payload; - is standard input",
-        },
-        example: { type: "string", value: "FILE", help: "sample payload; - is standard input" },
-        deprecated: { type: "boolean", help: "mark it as deprecated" },
+        description: { value: "TEXT", help: "meaning of the event" },
+        group: { value: "TEXT", help: "heading to list it under, such as Orders" },
+        schema: { value: "FILE", help: "JSON Schema of the payload; - is standard input" },
+        example: { value: "FILE", help: "sample payload; - is standard input" },
+        deprecated: { help: "mark it as deprecated" },
       },
       run: put,
     },
@@ -55,14 +51,14 @@ export const eventTypeCommands: Command = {
       name: "deprecate",
       words: "<event-type>",
       summary: "deprecate an event type; its other fields stay",
-      options: { undo: { type: "boolean", help: "remove the deprecation" } },
+      options: { undo: { help: "remove the deprecation" } },
       run: deprecate,
     },
     {
       name: "delete",
       words: "<event-type>",
       summary: "delete an event type; targets that name it keep the name",
-      options: { yes: { type: "boolean", help: "confirm" } },
+      options: { yes: { help: "confirm" } },
       run: remove,
     },
     {
@@ -71,7 +67,7 @@ export const eventTypeCommands: Command = {
       summary: "create event types from the webhooks of an OpenAPI document (JSON or YAML)",
       details:
         "Types that the document does not contain stay. A webhook that cannot become a type is left out, and the exit code is 1.",
-      options: { "dry-run": { type: "boolean", help: "only show what would change" } },
+      options: { "dry-run": { help: "only show what would change" } },
       run: importDocument,
     },
   ],
@@ -81,11 +77,8 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
   const [isDeprecated, isCurrent] = [input.flag("deprecated"), input.flag("current")];
   if (isDeprecated && isCurrent) throw new UsageError("use either --deprecated or --current");
   const { client } = await connect();
-  const prefix = input.text("prefix");
-  const filter = {
-    ...(prefix !== undefined && { prefix }),
-    ...((isDeprecated || isCurrent) && { deprecated: `${isDeprecated}` as const }),
-  };
+  const deprecated = isDeprecated || isCurrent ? (`${isDeprecated}` as const) : undefined;
+  const filter = { prefix: input.text("prefix"), deprecated };
   const rows = await firstOf(client.allEventTypes(filter));
   if (input.flag("names")) {
     for (const { name } of rows) out.line({ name }, plain(name));

@@ -20,12 +20,8 @@ export const filterCommands: Command = {
       details:
         "Exit code 1: the item would be FILTERED; the output names the parts of the filter that do not match.",
       options: {
-        target: { type: "string", value: "TARGET", help: "use the filter of this target" },
-        filter: {
-          type: "string",
-          value: "FILE",
-          help: "use the filter in this file, a JSON object; - is standard input",
-        },
+        target: { value: "TARGET", help: "use the filter of this target" },
+        filter: { value: "FILE", help: "use the filter in this file, a JSON object; - is standard input" },
         "event-type": eventType!,
         "correlation-id": correlationId!,
         "ordering-key": { ...orderingKey!, help: "ordering key of the sample" },

@@ -39,7 +39,8 @@ export async function* followItems(
       // Computed before the items are yielded: the caller may take minutes for one, and meanwhile new items are accepted.
       const next = recently();
       yield* look(client, { ...filter, created_after: from }, seen);
-      from = Math.max(begun, next, oldestKept(seen, from));
+      forgetBefore(from - overlapSeconds, seen);
+      from = Math.max(from, next);
     } catch (error) {
       if (!isPassing(error)) throw error;
       onProblem(`${error.message}; trying again`);
@@ -73,8 +74,7 @@ async function* look(
   }
 }
 
-/** Removes seen ids that are too old for a later poll to list. @returns `from`: no later poll begins before it. */
-function oldestKept(seen: Map<string, number>, from: number): number {
-  for (const [id, at] of seen) if (at < from - overlapSeconds) seen.delete(id);
-  return from;
+/** Removes seen ids that are too old for a later poll to list. */
+function forgetBefore(oldest: number, seen: Map<string, number>): void {
+  for (const [id, at] of seen) if (at < oldest) seen.delete(id);
 }

@@ -5,7 +5,7 @@ import { moment, type Output, plain } from "../output.ts";
 import type { Session } from "../session.ts";
 import { type EventFilter, filterOptions, readFilter } from "./eventFilter.ts";
 import { followItems } from "./followItems.ts";
-import { firstOf, limitOf } from "./listed.ts";
+import { firstOf, limitOf, limitOption } from "./listed.ts";
 
 export const itemCommands: Command = {
   name: "item",
@@ -16,7 +16,7 @@ export const itemCommands: Command = {
       summary: "list items, newest first",
       options: {
         ...filterOptions,
-        limit: { type: "string", value: "N", help: "maximum number, 1 to 100000; default: 50" },
+        limit: limitOption,
       },
       run: list,
     },
@@ -25,7 +25,7 @@ export const itemCommands: Command = {
       words: "<item>",
       summary: "show an item, its attempts, and the agent's task",
       options: {
-        payload: { type: "boolean", help: "print only the payload, byte for byte as it was accepted" },
+        payload: { help: "print only the payload, byte for byte as it was accepted" },
       },
       run: get,
     },
@@ -39,7 +39,7 @@ export const itemCommands: Command = {
       name: "erase",
       words: "<item>",
       summary: "erase the content of an item and of its copies; its record stays",
-      options: { yes: { type: "boolean", help: "confirm" } },
+      options: { yes: { help: "confirm" } },
       run: erase,
     },
     {

@@ -1,6 +1,11 @@
-import type { Input } from "../command.ts";
+import type { Input, Option } from "../command.ts";
 
 const mostListed = 100_000;
+
+export const limitOption: Option = {
+  value: "N",
+  help: `maximum number, 1 to ${mostListed}; default: 50`,
+};
 
 /** Number of rows to list: `--limit`, or 50. */
 export function limitOf(input: Input): number {

@@ -25,13 +25,9 @@ With --target, items that the target gets from now on also go to the local serve
 as before, and nothing is claimed. After an answer other than 2xx the item is not posted again. While the local server
 is unavailable, the command waits for it.`,
   options: {
-    target: { type: "string", value: "TARGET", help: "mirror the items of this target, by id or name" },
-    "forward-to": { type: "string", value: "URL", help: "address of the local server; required" },
-    timeout: {
-      type: "string",
-      value: "SECONDS",
-      help: "time limit for the local server's answer; default: 300",
-    },
+    target: { value: "TARGET", help: "mirror the items of this target, by id or name" },
+    "forward-to": { value: "URL", help: "address of the local server; required" },
+    timeout: { value: "SECONDS", help: "time limit for the local server's answer; default: 300" },
     ...consumerOptions,
   },
   run: listen,

@@ -6,9 +6,9 @@ import { findMailbox, targetId } from "./chooseTarget.ts";
 import { workCommand } from "./work.ts";
 
 const claimOptions: Options = {
-  max: { type: "string", value: "N", help: "maximum number of messages, 1 to 100; default: 1" },
-  wait: { type: "string", value: "SECONDS", help: "how long to wait for messages, up to 20" },
-  lease: { type: "string", value: "SECONDS", help: "lease of the claim" },
+  max: { value: "N", help: "maximum number of messages, 1 to 100; default: 1" },
+  wait: { value: "SECONDS", help: "how long to wait for messages, up to 20" },
+  lease: { value: "SECONDS", help: "lease of the claim" },
 };
 
 export const mailboxCommands: Command = {
@@ -33,7 +33,7 @@ export const mailboxCommands: Command = {
       words: "<message…>",
       summary: "acknowledge claimed messages",
       options: {
-        "claim-token": { type: "string", value: "TOKEN", help: "claim token, for a single message" },
+        "claim-token": { value: "TOKEN", help: "claim token, for a single message" },
       },
       run: acknowledge,
     },
@@ -68,7 +68,7 @@ async function acknowledge({ out, connect }: Session, input: Input): Promise<voi
     throw new UsageError("--claim-token is for a single message");
   const { client } = await connect();
   for (const id of input.words) {
-    const done = await client.acknowledgeMessage(id, token === undefined ? {} : { claim_token: token });
+    const done = await client.acknowledgeMessage(id, { claim_token: token });
     out.line(done, `${done.id}  ${done.status}`);
   }
 }

@@ -2,10 +2,8 @@ import type { Command, Input } from "../command.ts";
 import { UsageError } from "../exitCodes.ts";
 import { type Output, plain } from "../output.ts";
 import type { Session } from "../session.ts";
-import { firstOf, limitOf } from "./listed.ts";
+import { firstOf, limitOf, limitOption } from "./listed.ts";
 import { itemOf, itemOptions } from "./send.ts";
-
-const customerOption = { type: "string", value: "CUSTOMER" } as const;
 
 export const publishCommand: Command = {
   name: "publish",
@@ -14,7 +12,7 @@ export const publishCommand: Command = {
   details:
     "It becomes an item for each target whose types and filter match, all of them or none. Without --customer it goes to\nthe targets that belong to no customer. Failed requests are repeated with the same idempotency key.",
   options: {
-    customer: { ...customerOption, help: "your own id of the customer" },
+    customer: { value: "CUSTOMER", help: "your own id of the customer" },
     ...itemOptions,
   },
   run: publish,
@@ -30,8 +28,8 @@ export const publicationCommands: Command = {
       name: "list",
       summary: "list publications, newest first",
       options: {
-        customer: { ...customerOption, help: "only publications to this customer" },
-        limit: { type: "string", value: "N", help: "maximum number, 1 to 100000; default: 50" },
+        customer: { value: "CUSTOMER", help: "only publications to this customer" },
+        limit: limitOption,
       },
       run: list,
     },
@@ -49,7 +47,6 @@ export const publicationCommands: Command = {
         "failed: sends again to targets whose item failed, free of charge, unless a replay of it waits or succeeded.\nadded: creates new items, which are billed, for targets added since.",
       options: {
         to: {
-          type: "string",
           value: "TARGETS",
           choices: replayedTo,
           help: "which targets; required",
@@ -80,8 +77,7 @@ async function publish({ out, stdin, connect }: Session, input: Input): Promise<
 async function list({ out, connect }: Session, input: Input): Promise<void> {
   const limit = limitOf(input);
   const { client } = await connect();
-  const customer = input.text("customer");
-  const filter = customer === undefined ? {} : { customer_uid: customer };
+  const filter = { customer_uid: input.text("customer") };
   const rows = await firstOf(client.allPublications(filter), limit);
   out.list(rows, ["id", "created_at", "customer_uid", "item_count", "event_type"]);
 }

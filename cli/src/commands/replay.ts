@@ -13,17 +13,11 @@ export const replayCommand: Command = {
   options: {
     ...filterOptions,
     status: { ...filterOptions["status"]!, choices: endedStatuses },
-    rate: { type: "string", value: "N", help: "items per second" },
-    "dry-run": { type: "boolean", help: "only show what would be replayed" },
-    yes: { type: "boolean", help: "confirm a replay of more than one item" },
-    "include-replayed": {
-      type: "boolean",
-      help: "also failed items whose replay is in progress or succeeded",
-    },
-    "new-webhook-id": {
-      type: "boolean",
-      help: "new webhook-id, for receivers that must apply the events again",
-    },
+    rate: { value: "N", help: "items per second" },
+    "dry-run": { help: "only show what would be replayed" },
+    yes: { help: "confirm a replay of more than one item" },
+    "include-replayed": { help: "also failed items whose replay is in progress or succeeded" },
+    "new-webhook-id": { help: "new webhook-id, for receivers that must apply the events again" },
   },
   run: replay,
 };
@@ -65,21 +59,18 @@ async function replayAll({ out, connect }: Session, input: Input): Promise<void>
   // The cast is safe: the option's `choices` allow only statuses of items that can be replayed.
   const filter = (await readFilter(client, input)) as NewReplay["filter"];
   const isDry = input.flag("dry-run");
-  const included = input.flag("include-replayed") ? { include_replayed: true } : {};
+  const which = { filter, include_replayed: input.flag("include-replayed") || undefined };
   if (!isDry && !input.flag("yes")) {
-    const counted = await client.startReplay({ filter, ...included, dry_run: true });
+    const counted = await client.startReplay({ ...which, dry_run: true });
     const many = "count" in counted ? counted.count : 0;
     if (many > 1) throw new UsageError(`${many} items match the filter: add --yes to replay them all`);
   }
   const answer = await client.startReplay({
-    filter,
-    ...included,
+    ...which,
     ...webhookId(input),
-    ...(rate !== undefined && { rate_per_second: rate }),
-    ...(isDry && { dry_run: true }),
+    rate_per_second: rate,
+    dry_run: isDry || undefined,
   });
   out.one(answer);
-  if (isDry && "count" in answer && answer.count === 0) {
-    out.say("no item matches the filter");
-  }
+  if (isDry && "count" in answer && answer.count === 0) out.say("no item matches the filter");
 }

@@ -1,6 +1,6 @@
 import type { Command, Input } from "../command.ts";
 import type { Session } from "../session.ts";
-import { firstOf, limitOf } from "./listed.ts";
+import { firstOf, limitOf, limitOption } from "./listed.ts";
 
 export const replayJobCommands: Command = {
   name: "replay-job",
@@ -10,7 +10,7 @@ export const replayJobCommands: Command = {
       name: "list",
       summary: "list replays by filter, newest first",
       options: {
-        limit: { type: "string", value: "N", help: "maximum number, 1 to 100000; default: 50" },
+        limit: limitOption,
       },
       run: list,
     },

@@ -5,15 +5,10 @@ import { targetId } from "./chooseTarget.ts";
 
 /** Options for the fields of an item, except for its body. */
 export const itemOptions: Options = {
-  "event-type": { type: "string", value: "EVENT-TYPE", help: "event type, if the body has no event_type" },
-  "correlation-id": { type: "string", value: "ID", help: "correlation id" },
-  "ordering-key": {
-    type: "string",
-    value: "KEY",
-    help: "ordering key: a mailbox hands out items of one key in order",
-  },
+  "event-type": { value: "EVENT-TYPE", help: "event type, if the body has no event_type" },
+  "correlation-id": { value: "ID", help: "correlation id" },
+  "ordering-key": { value: "KEY", help: "ordering key: a mailbox hands out items of one key in order" },
   "idempotency-key": {
-    type: "string",
     value: "KEY",
     help: "idempotency key: a repetition with the same key creates no second item; random by default",
   },

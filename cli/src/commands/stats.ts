@@ -9,15 +9,10 @@ export const statsCommand: Command = {
   name: "stats",
   summary: "count accepted, delivered and failed items over time",
   options: {
-    target: { type: "string", value: "TARGET", help: "only this target" },
-    since: {
-      type: "string",
-      value: "TIME",
-      help: "start, such as 15m, 2h, 3d or 2026-11-22; default: 1d",
-    },
-    until: { type: "string", value: "TIME", help: "end; default: now" },
+    target: { value: "TARGET", help: "only this target" },
+    since: { value: "TIME", help: "start, such as 15m, 2h, 3d or 2026-11-22; default: 1d" },
+    until: { value: "TIME", help: "end; default: now" },
     step: {
-      type: "string",
       value: "SECONDS",
       choices: steps,
       help: "time covered by each line; default: depends on the range",

@@ -24,15 +24,13 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
   webhook: {
     settings: {
       options: {
-        url: { type: "string", value: "URL", help: "address of a webhook" },
+        url: { value: "URL", help: "address of a webhook" },
         "event-type": {
-          type: "string",
           value: "EVENT-TYPE",
           multiple: true,
           help: "deliver only this type; may be repeated",
         },
         headers: {
-          type: "string",
           value: "FILE",
           help: "additional headers of a webhook, a JSON object of names and values; a file with null removes them",
         },
@@ -54,11 +52,7 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
     isPulled: true,
     settings: {
       options: {
-        "max-claims": {
-          type: "string",
-          value: "N",
-          help: "number of claims after which a mailbox's message is dead",
-        },
+        "max-claims": { value: "N", help: "number of claims after which a mailbox's message is dead" },
       },
       read: async (_session, input) => ({ max_claims: input.number("max-claims", 1, 1_000) }),
     },
@@ -66,13 +60,12 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
   a2a: {
     creation: {
       options: {
-        "card-url": { type: "string", value: "URL", help: "address of an agent's card" },
+        "card-url": { value: "URL", help: "address of an agent's card" },
         "confirm-origin": {
-          type: "string",
           value: "ORIGIN",
           help: "origin of an agent's interface, if the card has another one: the credential may go there",
         },
-        "auth-header": { type: "string", value: "NAME", help: "name of the header for an agent's API key" },
+        "auth-header": { value: "NAME", help: "name of the header for an agent's API key" },
       },
       read: ({ env }, input) => ({
         agent_card_url: input.text("card-url"),

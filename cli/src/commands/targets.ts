@@ -17,21 +17,16 @@ import {
 
 /** Options for creating and for changing a target. */
 const changeOptions: Options = {
-  name: { type: "string", value: "NAME", help: "name of the target" },
-  description: { type: "string", value: "TEXT", help: "description of the target" },
+  name: { value: "NAME", help: "name of the target" },
+  description: { value: "TEXT", help: "description of the target" },
   filter: {
-    type: "string",
     value: "FILE",
     help: "filter of its items by content, a JSON object; a file with null removes it",
   },
-  customer: { type: "string", value: "CUSTOMER", help: "customer that the target belongs to" },
-  uid: { type: "string", value: "UID", help: "your own id of the target" },
-  "max-retries": { type: "string", value: "N", help: "number of retries after the first attempt" },
-  "retry-interval": {
-    type: "string",
-    value: "SECONDS",
-    help: "wait before the first retry; later waits are longer",
-  },
+  customer: { value: "CUSTOMER", help: "customer that the target belongs to" },
+  uid: { value: "UID", help: "your own id of the target" },
+  "max-retries": { value: "N", help: "number of retries after the first attempt" },
+  "retry-interval": { value: "SECONDS", help: "wait before the first retry; later waits are longer" },
   ...settingOptions,
 };
 
@@ -49,9 +44,9 @@ export const targetCommands: Command = {
       name: "list",
       summary: "list targets",
       options: {
-        kind: { type: "string", value: "KIND", choices: targetKindNames, help: "only targets of this kind" },
-        customer: { type: "string", value: "CUSTOMER", help: "only targets of this customer" },
-        names: { type: "boolean", help: "print names only, one per line" },
+        kind: { value: "KIND", choices: targetKindNames, help: "only targets of this kind" },
+        customer: { value: "CUSTOMER", help: "only targets of this customer" },
+        names: { help: "print names only, one per line" },
       },
       run: list,
     },
@@ -79,7 +74,7 @@ export const targetCommands: Command = {
       words: "<target>",
       summary: "send a test item to a target, and show the answer",
       options: {
-        "event-type": { type: "string", value: "EVENT-TYPE", help: "the item's event type" },
+        "event-type": { value: "EVENT-TYPE", help: "the item's event type" },
       },
       run: test,
     },
@@ -87,14 +82,14 @@ export const targetCommands: Command = {
       name: "rotate",
       words: "<target>",
       summary: "create a new signing secret; the previous one also signs until it is ended",
-      options: { end: { type: "boolean", help: "end the rotation: the previous secret stops signing" } },
+      options: { end: { help: "end the rotation: the previous secret stops signing" } },
       run: rotate,
     },
     {
       name: "enable",
       words: "<target>",
       summary: "enable a target, and deliver its held items",
-      options: { "discard-held": { type: "boolean", help: "cancel its held items instead" } },
+      options: { "discard-held": { help: "cancel its held items instead" } },
       run: enable,
     },
     {
@@ -107,7 +102,7 @@ export const targetCommands: Command = {
       name: "delete",
       words: "<target>",
       summary: "delete a target; its waiting items are canceled",
-      options: { yes: { type: "boolean", help: "confirm" } },
+      options: { yes: { help: "confirm" } },
       run: remove,
     },
   ],
@@ -115,8 +110,7 @@ export const targetCommands: Command = {
 
 async function list({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
-  const customer = input.text("customer");
-  const all = (await client.listTargets(customer === undefined ? {} : { customer_uid: customer })).targets;
+  const { targets: all } = await client.listTargets({ customer_uid: input.text("customer") });
   const kind = input.text("kind");
   const targets = kind === undefined ? all : all.filter((target) => target.kind === kind);
   if (input.flag("names")) {
@@ -198,8 +192,8 @@ async function rotate({ out, connect }: Session, input: Input): Promise<void> {
 async function enable({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
   const id = await targetId(client, input.words[0]!);
-  const discard = input.flag("discard-held") ? { discard_held: true } : {};
-  out.one(await client.updateTarget(id, { enabled: true, ...discard }));
+  const discard_held = input.flag("discard-held") || undefined;
+  out.one(await client.updateTarget(id, { enabled: true, discard_held }));
 }
 
 async function disable({ out, connect }: Session, { words }: Input): Promise<void> {

@@ -10,8 +10,8 @@ export const triggerCommand: Command = {
   details:
     "It is an item like any other: stored, delivered and billed. Without --target and --customer it goes to the\ntargets that belong to no customer.",
   options: {
-    target: { type: "string", value: "TARGET", help: "send it to this target, by id or name" },
-    customer: { type: "string", value: "CUSTOMER", help: "publish it to this customer's targets" },
+    target: { value: "TARGET", help: "send it to this target, by id or name" },
+    customer: { value: "CUSTOMER", help: "publish it to this customer's targets" },
   },
   run: trigger,
 };

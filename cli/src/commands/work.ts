@@ -12,12 +12,8 @@ import { findMailbox } from "./chooseTarget.ts";
 import { patiently } from "./patiently.ts";
 
 export const consumerOptions: Options = {
-  concurrency: { type: "string", value: "N", help: "messages at the same time, 1 to 100; default: 1" },
-  lease: {
-    type: "string",
-    value: "SECONDS",
-    help: "lease of a claim, extended while the command runs; default: 60",
-  },
+  concurrency: { value: "N", help: "messages at the same time, 1 to 100; default: 1" },
+  lease: { value: "SECONDS", help: "lease of a claim, extended while the command runs; default: 60" },
 };
 
 export const workCommand: Command = {

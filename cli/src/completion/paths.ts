@@ -75,7 +75,7 @@ export function valuedOptions(places: readonly Place[]): ValuedOption[] {
   for (const { options } of places) {
     for (const [name, option] of Object.entries(options)) {
       const flag = `--${name}`;
-      if (option.type === "string" && !found.has(flag)) found.set(flag, valuedOption(flag, option));
+      if (option.value !== undefined && !found.has(flag)) found.set(flag, valuedOption(flag, option));
     }
   }
   return [...found.values()];
