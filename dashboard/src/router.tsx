@@ -1,3 +1,4 @@
+import type { ComponentType } from "react";
 import { createRootRoute, createRoute, createRouter, Outlet } from "@tanstack/react-router";
 import { basePath } from "./api/basePath.ts";
 import { Problem } from "./api/problem.ts";
@@ -11,144 +12,52 @@ import { NotFoundPage, ProblemCard } from "./states/ProblemCard.tsx";
 const root = createRootRoute({ component: Outlet, validateSearch: (search): Search => search as Search });
 const shell = createRoute({ getParentRoute: () => root, id: "shell", component: Shell });
 
+type Load<Name extends string> = () => Promise<Record<Name, ComponentType>>;
+
+/** A page without the frame of a signed-in user. */
+function bare<const Path extends string, Name extends string>(path: Path, load: Load<Name>, name: Name) {
+  return createRoute({ getParentRoute: () => root, path, component: lazyPage(load, name) });
+}
+
+/** A page of a signed-in user. */
+function inShell<const Path extends string, Name extends string>(path: Path, load: Load<Name>, name: Name) {
+  return createRoute({ getParentRoute: () => shell, path, component: lazyPage(load, name) });
+}
+
 const routeTree = root.addChildren([
-  createRoute({
-    getParentRoute: () => root,
-    path: "/sign-in",
-    component: lazyPage(() => import("./signIn/SignInPage.tsx"), "SignInPage"),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: "/sign-up",
-    component: lazyPage(() => import("./signIn/SignUpPage.tsx"), "SignUpPage"),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: "/join",
-    component: lazyPage(() => import("./signIn/JoinPage.tsx"), "JoinPage"),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: "/forgot-password",
-    component: lazyPage(() => import("./signIn/ForgotPasswordPage.tsx"), "ForgotPasswordPage"),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: "/reset",
-    component: lazyPage(() => import("./signIn/ResetPage.tsx"), "ResetPage"),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: "/demo",
-    component: lazyPage(() => import("./demo/DemoPage.tsx"), "DemoPage"),
-  }),
-  createRoute({
-    getParentRoute: () => root,
-    path: "/portal/$org/$",
-    component: lazyPage(() => import("./portal/PortalPage.tsx"), "PortalPage"),
-  }),
+  bare("/sign-in", () => import("./signIn/SignInPage.tsx"), "SignInPage"),
+  bare("/sign-up", () => import("./signIn/SignUpPage.tsx"), "SignUpPage"),
+  bare("/join", () => import("./signIn/JoinPage.tsx"), "JoinPage"),
+  bare("/forgot-password", () => import("./signIn/ForgotPasswordPage.tsx"), "ForgotPasswordPage"),
+  bare("/reset", () => import("./signIn/ResetPage.tsx"), "ResetPage"),
+  bare("/demo", () => import("./demo/DemoPage.tsx"), "DemoPage"),
+  bare("/portal/$org/$", () => import("./portal/PortalPage.tsx"), "PortalPage"),
   shell.addChildren([
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/",
-      component: lazyPage(() => import("./overview/OverviewPage.tsx"), "OverviewPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/start",
-      component: lazyPage(() => import("./start/StartPage.tsx"), "StartPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/items",
-      component: lazyPage(() => import("./items/ItemsPage.tsx"), "ItemsPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/items/$id",
-      component: lazyPage(() => import("./items/ItemPage.tsx"), "ItemPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/targets",
-      component: lazyPage(() => import("./targets/TargetsPage.tsx"), "TargetsPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/targets/new",
-      component: lazyPage(() => import("./targets/NewTargetPage.tsx"), "NewTargetPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/targets/$id",
-      component: lazyPage(() => import("./targets/TargetPage.tsx"), "TargetPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/customers",
-      component: lazyPage(() => import("./customers/CustomersPage.tsx"), "CustomersPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/customers/$uid",
-      component: lazyPage(() => import("./customers/CustomerPage.tsx"), "CustomerPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/event-types",
-      component: lazyPage(() => import("./eventTypes/EventTypesPage.tsx"), "EventTypesPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/publications",
-      component: lazyPage(() => import("./publications/PublicationsPage.tsx"), "PublicationsPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/publications/$id",
-      component: lazyPage(() => import("./publications/PublicationPage.tsx"), "PublicationPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/mailboxes",
-      component: lazyPage(() => import("./mailboxes/MailboxesPage.tsx"), "MailboxesPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/mailboxes/$id",
-      component: lazyPage(() => import("./mailboxes/MailboxPage.tsx"), "MailboxPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/handoffs",
-      component: lazyPage(() => import("./handoffs/HandoffsPage.tsx"), "HandoffsPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/replays",
-      component: lazyPage(() => import("./replays/ReplaysPage.tsx"), "ReplaysPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/replays/$id",
-      component: lazyPage(() => import("./replays/ReplayPage.tsx"), "ReplayPage"),
-    }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/usage",
-      component: lazyPage(() => import("./usage/UsagePage.tsx"), "UsagePage"),
-    }),
+    inShell("/", () => import("./overview/OverviewPage.tsx"), "OverviewPage"),
+    inShell("/start", () => import("./start/StartPage.tsx"), "StartPage"),
+    inShell("/items", () => import("./items/ItemsPage.tsx"), "ItemsPage"),
+    inShell("/items/$id", () => import("./items/ItemPage.tsx"), "ItemPage"),
+    inShell("/targets", () => import("./targets/TargetsPage.tsx"), "TargetsPage"),
+    inShell("/targets/new", () => import("./targets/NewTargetPage.tsx"), "NewTargetPage"),
+    inShell("/targets/$id", () => import("./targets/TargetPage.tsx"), "TargetPage"),
+    inShell("/customers", () => import("./customers/CustomersPage.tsx"), "CustomersPage"),
+    inShell("/customers/$uid", () => import("./customers/CustomerPage.tsx"), "CustomerPage"),
+    inShell("/event-types", () => import("./eventTypes/EventTypesPage.tsx"), "EventTypesPage"),
+    inShell("/publications", () => import("./publications/PublicationsPage.tsx"), "PublicationsPage"),
+    inShell("/publications/$id", () => import("./publications/PublicationPage.tsx"), "PublicationPage"),
+    inShell("/mailboxes", () => import("./mailboxes/MailboxesPage.tsx"), "MailboxesPage"),
+    inShell("/mailboxes/$id", () => import("./mailboxes/MailboxPage.tsx"), "MailboxPage"),
+    inShell("/handoffs", () => import("./handoffs/HandoffsPage.tsx"), "HandoffsPage"),
+    inShell("/replays", () => import("./replays/ReplaysPage.tsx"), "ReplaysPage"),
+    inShell("/replays/$id", () => import("./replays/ReplayPage.tsx"), "ReplayPage"),
+    inShell("/usage", () => import("./usage/UsagePage.tsx"), "UsagePage"),
     // The payment pages return to this address.
     createRoute({
       getParentRoute: () => shell,
       path: "/billing",
       component: () => <Redirect to="/usage" />,
     }),
-    createRoute({
-      getParentRoute: () => shell,
-      path: "/settings",
-      component: lazyPage(() => import("./settings/SettingsPage.tsx"), "SettingsPage"),
-    }),
+    inShell("/settings", () => import("./settings/SettingsPage.tsx"), "SettingsPage"),
     createRoute({ getParentRoute: () => shell, path: "$", component: NotFoundPage }),
   ]),
 ]);

@@ -51,7 +51,9 @@ it("answers with the page at each of its paths, and lets it load nothing from ot
 
 it("serves each path of the dashboard's own router", async () => {
   const router = await readFile(join(import.meta.dirname, "../../dashboard/src/router.tsx"), "utf8");
-  const routed = [...router.matchAll(/^ +path: "([^"]+)"/gm)].map(([, path = ""]) => path);
+  const routed = [...router.matchAll(/^ +(?:path: |bare\(|inShell\()"([^"]+)"/gm)].map(
+    ([, path = ""]) => path,
+  );
   const served = [...pagePaths, ...portalPaths, "/targets/new"];
   const withoutNames = (path: string): string => path.replaceAll(/[$:]\w*/g, "*");
   expect(routed).toContain("/publications/$id");
