@@ -1,13 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import {
-  Fragment,
-  type InputHTMLAttributes,
-  type ReactNode,
-  type Ref,
-  useEffect,
-  useRef,
-  useState,
-} from "react";
+import { Fragment, type InputHTMLAttributes, type ReactNode, useEffect, useRef, useState } from "react";
 import { type Keys, useKeys } from "../shell/useKeys.ts";
 import { Loaded } from "../states/Loaded.tsx";
 
@@ -114,7 +106,6 @@ function noMore(): Keys {
 interface FindInputProps extends Omit<InputHTMLAttributes<HTMLInputElement>, "value" | "onChange"> {
   /** A description of the filter for screen readers. */
   label: string;
-  ref: Ref<HTMLInputElement>;
   value: string;
   onType: (text: string) => void;
 }
@@ -124,8 +115,10 @@ interface FindInputProps extends Omit<InputHTMLAttributes<HTMLInputElement>, "va
  * meanwhile, because it would otherwise drop letters of fast typing and move the cursor to the end.
  */
 export function FindInput({ label, className = "", value, onType, ...rest }: FindInputProps) {
+  const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState(value);
   const sent = useRef<string[]>([]);
+  useKeys({ "/": () => input.current?.focus() });
   useEffect(() => {
     const at = sent.current.indexOf(value);
     sent.current = sent.current.slice(at + 1);
@@ -133,6 +126,7 @@ export function FindInput({ label, className = "", value, onType, ...rest }: Fin
   }, [value]);
   return (
     <input
+      ref={input}
       aria-label={label}
       className={`h-9 rounded-control border border-control bg-surface px-2.5 ${className}`}
       {...rest}

@@ -1,3 +1,5 @@
+import { toast } from "./toasts.ts";
+
 /**
  * Puts text on the clipboard; false when the browser refuses. `navigator.clipboard` exists on https and localhost only,
  * so a plain-http installation copies through a selection.
@@ -12,6 +14,11 @@ export async function copyText(text: string): Promise<boolean> {
     // Permission was refused; copying a selection may still work.
   }
   return copySelection(text);
+}
+
+/** Copies an id, and says so. */
+export async function copyId(id: string): Promise<void> {
+  toast({ text: (await copyText(id)) ? "Id copied." : "The browser blocked copying." });
 }
 
 function copySelection(text: string): boolean {

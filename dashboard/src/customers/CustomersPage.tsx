@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { Customer } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
@@ -28,11 +28,7 @@ export function CustomersPage() {
     refreshMs: useRefreshMs(10_000, 15_000),
     keepsShown: true,
   });
-  const input = useRef<HTMLInputElement>(null);
-  const marked = useMarkedRow(
-    rows.map(({ uid }) => uid),
-    () => ({ "/": () => input.current?.focus() }),
-  );
+  const marked = useMarkedRow(rows.map(({ uid }) => uid));
   const newCustomer = (
     <For least="member">
       <Button look="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setMaking(true)}>
@@ -47,7 +43,6 @@ export function CustomersPage() {
         {newCustomer}
       </div>
       <FindInput
-        ref={input}
         label="Find customers by the beginning of their uid"
         placeholder="Find by the beginning of the uid"
         value={prefix ?? ""}

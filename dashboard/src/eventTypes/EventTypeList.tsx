@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { type ReactNode, type RefObject, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { ListedEventType } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
@@ -32,11 +32,7 @@ export function EventTypeList() {
     refreshMs: useRefreshMs(10_000, 15_000),
     keepsShown: true,
   });
-  const input = useRef<HTMLInputElement>(null);
-  const marked = useMarkedRow(
-    rows.map(({ name }) => name),
-    () => ({ "/": () => input.current?.focus() }),
-  );
+  const marked = useMarkedRow(rows.map(({ name }) => name));
   const newType = (
     <For least="member">
       <Button look="primary" icon={<Plus size={14} aria-hidden />} onClick={() => setOpen("new")}>
@@ -57,7 +53,7 @@ export function EventTypeList() {
           {newType}
         </div>
       </div>
-      <Filters input={input} prefix={prefix} deprecated={deprecated} onChange={change} />
+      <Filters prefix={prefix} deprecated={deprecated} onChange={change} />
       <PagedList
         query={query}
         isEmpty={rows.length === 0}
@@ -78,17 +74,15 @@ export function EventTypeList() {
 }
 
 interface FiltersProps {
-  input: RefObject<HTMLInputElement | null>;
   prefix: string | undefined;
   deprecated: string | undefined;
   onChange: (changes: Search) => void;
 }
 
-function Filters({ input, prefix, deprecated, onChange }: FiltersProps) {
+function Filters({ prefix, deprecated, onChange }: FiltersProps) {
   return (
     <div className="flex flex-wrap gap-2">
       <FindInput
-        ref={input}
         label="Find event types by the beginning of their name"
         placeholder="Find by the beginning of the name"
         className="min-w-48 grow"

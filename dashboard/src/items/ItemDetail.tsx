@@ -5,8 +5,7 @@ import type { Attempt, Handoff, ItemEvent } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { Button } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
-import { copyText } from "../controls/copyText.ts";
-import { toast } from "../controls/toasts.ts";
+import { copyId } from "../controls/copyText.ts";
 import { Conversation } from "../handoffs/Conversation.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { CopyAsCurl, Payload } from "../payload/Payload.tsx";
@@ -81,10 +80,7 @@ function Head({ event, attempts, handoff }: HeadProps) {
   const mayReplay = event.erased_at === null && (event.status !== "FILTERED" || canReplayFiltered);
   useKeys({
     r: () => replay.start(event),
-    c: () =>
-      void copyText(event.id).then((done) =>
-        toast({ text: done ? "Id copied." : "The browser blocked copying." }),
-      ),
+    c: () => void copyId(event.id),
   });
   return (
     <div className="grid gap-3">

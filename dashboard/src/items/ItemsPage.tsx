@@ -3,8 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, useState } from "react";
 import { targetsQuery } from "../api/queries.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
-import { copyText } from "../controls/copyText.ts";
-import { toast } from "../controls/toasts.ts";
+import { copyId } from "../controls/copyText.ts";
 import { useKeys } from "../shell/useKeys.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
@@ -157,12 +156,7 @@ function useListKeys({ rows, replay, ids, selection, open, input, onOpen }: List
       x: () => (id === undefined ? undefined : selection.toggle(id)),
       "Shift+x": () => (id === undefined ? undefined : selection.extendTo(id)),
       r: () => (rows[marked] === undefined ? undefined : replay.start(rows[marked])),
-      c: () => {
-        if (id === undefined) return;
-        void copyText(id).then((done) =>
-          toast({ text: done ? "Id copied." : "The browser blocked copying." }),
-        );
-      },
+      c: () => (id === undefined ? undefined : void copyId(id)),
     },
     open === undefined,
   );

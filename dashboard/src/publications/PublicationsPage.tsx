@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useId, useRef, useState } from "react";
+import { useId, useState } from "react";
 import type { PublicationSummary } from "../api/shapes.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
 import { Form } from "../controls/Field.tsx";
@@ -30,20 +30,12 @@ export function PublicationsPage() {
     keepsShown: true,
   });
   const { rows, hold } = useSteadyRows(customer ?? "", read, ({ id }) => id);
-  const input = useRef<HTMLInputElement>(null);
-  const marked = useMarkedRow(
-    rows.map(({ id }) => id),
-    () => ({ "/": () => input.current?.focus() }),
-  );
+  const marked = useMarkedRow(rows.map(({ id }) => id));
   const showAll = <Button onClick={() => change({ customer: undefined })}>Show all publications</Button>;
   return (
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Publications</h1>
-      <CustomerFilter
-        customer={customer}
-        input={input}
-        onChange={(uid) => change({ customer: uid }, "push")}
-      />
+      <CustomerFilter customer={customer} onChange={(uid) => change({ customer: uid }, "push")} />
       <PagedList
         query={query}
         isEmpty={rows.length === 0}
@@ -86,12 +78,11 @@ export function PublicationsPage() {
 
 interface CustomerFilterProps {
   customer: string | undefined;
-  input: React.RefObject<HTMLInputElement | null>;
   onChange: (customer: string | undefined) => void;
 }
 
 /** The field for the customer whose publications are shown; Enter or the button submits it. */
-function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps) {
+function CustomerFilter({ customer = "", onChange }: CustomerFilterProps) {
   const [typed, setTyped] = useState(customer);
   const [shown, setShown] = useState(customer);
   // A change of the URL replaces typed text that was not submitted.
@@ -103,7 +94,6 @@ function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps)
   return (
     <Form className="flex gap-2" onSubmit={() => onChange(typed.trim() || undefined)}>
       <FindInput
-        ref={input}
         label="Filter by the customer's uid"
         placeholder="Customer's uid"
         className="min-w-0 flex-1"

@@ -1,4 +1,4 @@
-import { Circle, Pause, Play, RefreshCw, WifiOff } from "lucide-react";
+import { Circle, Play, RefreshCw, WifiOff } from "lucide-react";
 import { type LiveState, togglePause, useLiveState } from "../live/liveState.ts";
 
 const meanings: Record<LiveState, string> = {
@@ -35,7 +35,5 @@ function StateIcon({ state }: { state: LiveState }) {
       return <WifiOff size={14} className="text-retrying" aria-hidden />;
     case "Polling":
       return <RefreshCw size={14} aria-hidden />;
-    default:
-      return <Pause size={14} aria-hidden />;
   }
 }

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { useRef, useState } from "react";
+import { useState } from "react";
 import { sentenceOf } from "../api/problem.ts";
 import { targetsQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
@@ -71,15 +71,10 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
   const ids = shown.map(({ id }) => id);
   const selection = useSelection(ids);
   const { healths, unread } = useTargetHealths(shown);
-  const input = useRef<HTMLInputElement>(null);
-  const marked = useMarkedRow(ids, (row) => ({
-    "/": () => input.current?.focus(),
-    x: () => shown[row] && selection.toggle(shown[row].id),
-  }));
+  const marked = useMarkedRow(ids, (row) => ({ x: () => shown[row] && selection.toggle(shown[row].id) }));
   return (
     <div className="grid gap-3">
       <FindInput
-        ref={input}
         label="Filter targets by name, id, URL or customer"
         placeholder="Filter by name, id, URL or customer"
         value={search["name"] ?? ""}
