@@ -197,6 +197,33 @@ describe("the number of tuples that calls of consumers read", () => {
     expectNoMore(few, await tuplesRead(mailbox));
   });
 
+  it("does not grow with the number of messages that wait behind another one of their ordering key", async ({
+    createMailbox,
+    fill,
+    tuplesRead,
+    pool,
+  }) => {
+    await pool.query("delete from messages");
+    const mailbox = await createMailbox();
+    for (let times = 0; times < 8; times++) {
+      await fill(mailbox, 10, `a${times}-`);
+      await tuplesRead(mailbox);
+    }
+    await fill(mailbox, 10, "b");
+    const few = await tuplesRead(mailbox);
+    await fill(mailbox, 10, "c");
+    await fill(mailbox, messages.keyed, "d");
+    await pool.query(
+      `update messages
+       set state = 4,
+         claimable_at = extract(epoch from clock_timestamp()) * 1000 + 86400000,
+         ordering_key = 'c0'
+       where ordering_key like 'd%'`,
+    );
+    await vacuum(pool, "messages");
+    expectNoMore(few, await tuplesRead(mailbox));
+  });
+
   it("does not grow with the number of released messages, for claims by id of messages with ordering keys", async ({
     createMailbox,
     fill,

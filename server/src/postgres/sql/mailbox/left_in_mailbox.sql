@@ -15,6 +15,8 @@ create function left_in_mailbox(
 returns mailbox_rest language plpgsql as $$
 declare
   v_max_counted constant integer := 100;
+  -- Leases end before; parked messages come after (choose_keyed_messages), and are not read.
+  v_max_lease_ms constant integer := 43200000;
 begin
   -- One expression, because each expression that PL/pgSQL evaluates in a transaction costs about a microsecond.
   return (
@@ -57,6 +59,7 @@ begin
             and m.state <> 1
             and m.state = 2
             and m.claimable_at > p_now_ms
+            and m.claimable_at <= p_now_ms + v_max_lease_ms
           limit v_max_counted
         ) claimed
       ),

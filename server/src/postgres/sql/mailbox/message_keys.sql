@@ -82,7 +82,8 @@ begin
   ) head
   where m.bucket = get_byte(uuid_send(head.id), 15)
     and m.id = head.id
-    and m.state = 4;
+    -- `+ 0` leaves the planner no index but the one by id: another one has all blocked messages.
+    and m.state + 0 = 4;
   get diagnostics v_count = row_count;
   return v_count;
 end
@@ -90,8 +91,9 @@ $$;
 
 -- Chooses the messages that may be claimed from claimable messages that the caller has locked, some with ordering keys: a
 -- message with a key must be the first of its key, and no other message of the key may be claimed. Parks messages that wait
--- behind another one, also messages that the caller did not pass, so that a long queue of one key does not block other
--- messages. Parked messages become claimable after ten minutes, but nothing depends on that. `skipped`: whether a key was
+-- behind another one, and up to a thousand after them that the caller did not pass, so that a long queue of one key does not
+-- block other messages. Nothing is read before the first of them: that may be all that is parked already. Parked messages
+-- become claimable after a day, after all claimed and delayed ones, but nothing depends on that. `skipped`: whether a key was
 -- busy; `unparked`: whether messages that the caller did not pass became claimable.
 create function choose_keyed_messages(
   p_bucket smallint,
@@ -105,7 +107,7 @@ create function choose_keyed_messages(
   out unparked boolean
 ) language plpgsql as $$
 declare
-  v_park_ms constant integer := 600000;
+  v_park_ms constant integer := 86400000;
   v_keys text[] := array(select distinct k from unnest(p_keys) as k where k is not null);
   v_locked text[] := try_lock_message_keys(p_mailbox, v_keys);
   v_heads uuid[];
@@ -142,15 +144,22 @@ begin
       claimable_at = p_now_ms + v_park_ms
     from (
       select behind.id
-      from unnest(v_locked, v_heads) as k (ordering_key, head_id)
+      from (
+        select i.ordering_key, min(p.position) as position
+        from unnest(p_ids, p_keys) as i (id, ordering_key)
+        join messages p on p.bucket = get_byte(uuid_send(i.id), 15) and p.id = i.id
+        where i.ordering_key = any (v_locked)
+          and (i.id = any (v_heads)) is not true
+        group by i.ordering_key
+      ) passed
       cross join lateral (
         select b.id
         from messages b
         where b.bucket = p_bucket
           and b.mailbox_id = p_mailbox
-          and b.ordering_key = k.ordering_key
+          and b.ordering_key = passed.ordering_key
+          and b.position >= passed.position
           and (b.state = 1 or (b.state > 2 and b.claimable_at <= p_now_ms))
-          and b.id is distinct from k.head_id
         order by b.position
         limit 1 + 1000 / cardinality(v_locked)
         for update skip locked
@@ -165,8 +174,8 @@ begin
     from unnest(v_heads) as head (id)
     where m.bucket = get_byte(uuid_send(head.id), 15)
       and m.id = head.id
-      and m.state = 4
-      and m.claimable_at > p_now_ms;
+      and m.state + 0 = 4
+      and m.claimable_at + 0 > p_now_ms;
     unparked := found;
   end if;
 
