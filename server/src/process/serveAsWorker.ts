@@ -90,6 +90,9 @@ function listenToSupervisor() {
       case "stop":
         stopping.resolve("the supervisor");
         break;
+      case "ping":
+        tell({ say: "pong" });
+        break;
       case "count":
         void counted?.metricValues().then((values) => tell({ say: "counted", id: message.id, values }));
         break;

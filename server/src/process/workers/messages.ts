@@ -23,6 +23,8 @@ export type ToWorker =
   | ({ say: "prepare" } & Preparation)
   | ({ say: "serve" } & Place)
   | { say: "stop" }
+  /** Asks whether the worker's event loop still runs. */
+  | { say: "ping" }
   /** Asks for the worker's own metrics. */
   | { say: "count"; id: number }
   /** Answers "count all" with the metrics of the other processes. */
@@ -38,6 +40,7 @@ export type FromWorker =
   | { say: "failed"; reason: string }
   /** Neither this worker nor its replacement can continue with this database. */
   | { say: "overtaken"; reason: string }
+  | { say: "pong" }
   | { say: "counted"; id: number; values: MetricValues[] }
   /** The worker's final metrics, sent when it has stopped. */
   | { say: "counted last"; values: MetricValues[] }

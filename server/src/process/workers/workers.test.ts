@@ -72,3 +72,21 @@ test("a spare that is asked to stop is replaced, and gets no slot", async () => 
   expect(places).toEqual([1, 0, 1]);
   await workers.stop(100);
 });
+
+test("a worker that answered and then leaves a minute's pings unanswered is replaced, one that still loads is not", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { workers, started, serving } = oneProcess();
+  await vi.advanceTimersByTimeAsync(60_000);
+  await serving;
+  for (let minute = 0; minute < 3; minute++) {
+    started[0]!.hear({ say: "pong" });
+    await vi.advanceTimersByTimeAsync(60_000);
+  }
+  // The first worker and the spare, which has said nothing yet.
+  expect(started).toHaveLength(2);
+  expect(started[0]!.told.filter(({ say }) => say === "ping").length).toBeGreaterThan(12);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(started[1]!.told).toContainEqual(expect.objectContaining({ say: "serve", slot: 0 }));
+  await workers.stop(100);
+});

@@ -33,12 +33,20 @@ interface Worker {
   isLeaving: boolean;
   /** The worker's own message why it cannot start. */
   failure: string | undefined;
+  /** Pings since its last message; -Infinity before its first one, because loading may take long. */
+  unanswered: number;
 }
 
 /** How long after a start the spare is loaded, so that it does not slow down the first requests. */
 const spareAfterMs = 1_000;
 /** How long after the death of a spare the next one is started. The service does not need a spare, so it never ends for this. */
 const spareRetryMs = 4_000;
+/**
+ * A worker that leaves this many pings in a row unanswered hangs. Pings are counted, and not the time: after a suspension of the
+ * machine or of all processes, workers still have time to answer.
+ */
+const mostUnanswered = 12;
+const pingEveryMs = 5_000;
 
 /**
  * The processes of a service: a worker in each slot, and one loaded spare without a slot, which replaces the next worker that
@@ -75,6 +83,7 @@ export class Workers {
   /** Starts the processes, which load the service while the database is being opened. */
   load(): void {
     for (const slot of this.#slots.keys()) this.#slots[slot] = this.#start(slot);
+    this.#timers.add(setInterval(() => this.#endHanging(), pingEveryMs));
   }
 
   /** Lets all workers serve; resolves when they all do. Never resolves when one fails: see `failed`. */
@@ -129,6 +138,19 @@ export class Workers {
     return [...this.#running].filter(({ servesSinceMs }) => servesSinceMs !== undefined);
   }
 
+  /** Kills workers whose event loop no longer runs: clients of their slot and their leases would wait. */
+  #endHanging(): void {
+    for (const worker of this.#running) {
+      const { process, unanswered } = worker;
+      if (unanswered === mostUnanswered) {
+        this.#deps.log.error({ process: process.pid }, "a process of the service hangs; it is killed");
+        process.kill("SIGKILL");
+      }
+      worker.unanswered++;
+      process.tell({ say: "ping" });
+    }
+  }
+
   #start(slot: number | undefined): Worker {
     const process = this.#deps.start((message) => this.#hear(worker, message));
     const worker: Worker = {
@@ -140,6 +162,7 @@ export class Workers {
       leases: undefined,
       isLeaving: false,
       failure: undefined,
+      unanswered: Number.NEGATIVE_INFINITY,
     };
     this.#running.add(worker);
     void process.ended.then((end) => this.#ended(worker, end));
@@ -170,6 +193,7 @@ export class Workers {
   }
 
   #hear(worker: Worker, message: FromWorker): void {
+    worker.unanswered = 0;
     switch (message.say) {
       case "serves":
         this.#serves(worker, message);
@@ -183,6 +207,8 @@ export class Workers {
       case "overtaken":
         worker.isLeaving = true;
         this.#fail(message.reason);
+        break;
+      case "pong":
         break;
       case "counted":
         worker.metrics.note(message.values, message.id);
