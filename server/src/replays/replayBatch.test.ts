@@ -5,11 +5,11 @@ import { storeDueItems, storeOrganization, storeTarget } from "../../test/suppor
 import { holdTable } from "../../test/support/heldLocks.ts";
 import { until } from "../../test/support/until.ts";
 import { noChanges } from "../../test/support/idleSink.ts";
-import { firstIdAt, newRootId } from "../postgres/ids.ts";
+import { firstIdAt, newRootId, unknownId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createQuiet } from "../runtime/quiet.ts";
-import { createQueries } from "../postgres/tables.ts";
+import { createQueries, type Queries } from "../postgres/tables.ts";
 import { followReplayed } from "./followReplayed.ts";
 import { type BatchDeps, replayBatch } from "./replayBatch.ts";
 import { createReplayWorker } from "./worker.ts";
@@ -34,7 +34,7 @@ const it = databaseTest({ poolSize: 4 })
   /** Claims the job for its next batch as if it were due. */
   .extend("claim", file, ({ pool, queries }) => async (): Promise<ClaimedReplay> => {
     await pool.query("update replays set due_at = 0");
-    return (await claimReplay(queries))!;
+    return (await claimReplay(queries, unknownId))!;
   })
   .extend("made", file, ({ pool }) => async (): Promise<Made> => {
     const { rows } = await pool.query<Made>(
@@ -71,6 +71,11 @@ it.beforeEach(async ({ pool, queries }) => {
   await storeDueItems(pool, { orgId, targetId, count: items });
   await pool.query(`${settle} from events`);
   await pool.query("truncate deliveries");
+  await storeReplay(pool, queries, orgId);
+});
+
+/** Creates a running replay of an organization's failed events of `targetId`. */
+async function storeReplay(pool: pg.Pool, queries: Queries, orgId: string): Promise<void> {
   const createdAtMs = Date.now();
   await insertReplay(
     queries,
@@ -87,7 +92,7 @@ it.beforeEach(async ({ pool, queries }) => {
       targetIds: [targetId],
     },
   );
-});
+}
 
 async function anyUser(pool: pg.Pool): Promise<string> {
   const id = newRootId(Date.now());
@@ -106,6 +111,19 @@ function startWorker(deps: BatchDeps) {
   worker.start();
   return worker;
 }
+
+it("organizations take turns, however many replays each of them has", async ({ pool, queries }) => {
+  const otherId = newRootId(Date.now());
+  await storeOrganization(pool, otherId);
+  for (const org of [orgId, orgId, otherId]) await storeReplay(pool, queries, org);
+  const turns: string[] = [];
+  for (let last = unknownId; turns.length < 4; turns.push(last)) {
+    await pool.query("update replays set due_at = 0, lease_until = null, lease_token = null");
+    last = (await claimReplay(queries, last))!.orgId;
+  }
+  expect(turns.slice(0, 2)).toEqual(turns.slice(2));
+  expect(new Set(turns)).toEqual(new Set([orgId, otherId]));
+});
 
 it("the total of a large set, counted while the job runs, includes events that the job has replayed", async ({
   pool,
@@ -128,7 +146,7 @@ describe("a batch of a replay", () => {
     while (outcomes.at(-1) !== "finished") outcomes.push(await replayBatch(deps, await claim()));
     expect(outcomes).toEqual(["advanced", "advanced", "finished"]);
     expect(await made()).toEqual({ events: items, sources: items, replayed: items });
-    expect(await claimReplay(queries)).toBeUndefined();
+    expect(await claimReplay(queries, unknownId)).toBeUndefined();
   });
 
   it("ends a long search early, and the next batch continues it", async ({ pool, deps, claim, made }) => {
@@ -161,7 +179,7 @@ describe("a batch of a replay", () => {
     made,
   }) => {
     const late = await claim();
-    expect(await claimReplay(queries)).toBeUndefined();
+    expect(await claimReplay(queries, unknownId)).toBeUndefined();
     await pool.query("update replays set lease_until = 0");
     const next = await claim();
     expect(next.leaseToken).not.toBe(late.leaseToken);

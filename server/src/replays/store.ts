@@ -183,8 +183,10 @@ export interface ClaimedReplay extends Job {
 /** How long after a node's last sign of life another node takes over its job. */
 const leaseMs = 15_000;
 
-/** Leases the job that has been due longest, of any organization; undefined if none is due. */
-export async function claimReplay(queries: Queries): Promise<ClaimedReplay | undefined> {
+/**
+ * Leases the job that has been due longest of the next organization after `afterOrgId`, round robin; undefined if none is due.
+ */
+export async function claimReplay(queries: Queries, afterOrgId: string): Promise<ClaimedReplay | undefined> {
   const leaseToken = randomInt(1, 2 ** 47);
   const { rows } = await sql<ClaimedReplay>`
     with clock as materialized (
@@ -196,7 +198,7 @@ export async function claimReplay(queries: Queries): Promise<ClaimedReplay | und
       where r.status = 'RUNNING'
         and r.due_at <= (select ms from clock)
         and (r.lease_until is null or r.lease_until < (select ms from clock))
-      order by r.due_at
+      order by r.org_id <= ${afterOrgId}, r.org_id, r.due_at
       limit 1
       for update skip locked
     ),

@@ -4,6 +4,7 @@ import { createSleeper, repeatUntil } from "../runtime/sleeper.ts";
 import { type ClaimedReplay, claimReplay, nextDueInMs, whileLeased } from "./store.ts";
 import { type BatchDeps, replayBatch, searchFor } from "./replayBatch.ts";
 import { sql } from "kysely";
+import { unknownId } from "../postgres/ids.ts";
 import { inSnapshot } from "../events/listEvents.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { pageFilter, withoutReplayed } from "./replayFilter.ts";
@@ -16,23 +17,28 @@ const quietIdleMs = 15_000;
 const busyMs = 20;
 const failedMs = 1_000;
 
-/** Creates a worker for the jobs of all organizations, one batch at a time. Any number of nodes may run one. */
+/**
+ * Creates a worker for the jobs of all organizations, which take turns with one batch of one job each. Any number of nodes may
+ * run one.
+ */
 export function createReplayWorker(deps: BatchDeps & { log: Log; quiet: Quiet }) {
   const stopping = new AbortController();
   const sleeper = createSleeper();
   let working: Promise<void> = Promise.resolve();
+  let lastOrgId = unknownId;
 
   /** Claims a job and creates one batch. @returns how long to pause, in milliseconds. */
   async function work(): Promise<number> {
     const restMs = deps.quiet.isQuiet() ? quietIdleMs : idleMs;
     if (!deps.clock.mayMakeItems()) return restMs;
     try {
-      const job = await claimReplay(deps.queries);
+      const job = await claimReplay(deps.queries, lastOrgId);
       if (job === undefined) {
         const dueInMs = (await nextDueInMs(deps.queries)) ?? restMs;
         return Math.min(Math.max(dueInMs, busyMs), restMs);
       }
       deps.quiet.note();
+      lastOrgId = job.orgId;
       const outcome = await whileLeased(deps.queries, job, () => replayBatch(deps, job));
       if (outcome === "advanced" && job.total === null) await countRest(deps, job);
       if (outcome === "finished") deps.log.info({ replay_id: job.id, org_id: job.orgId }, "a replay is done");
