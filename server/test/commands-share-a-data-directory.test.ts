@@ -2,7 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { findHolder, lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
+import { runningConnection } from "../src/postgres/embedded/runningConnection.ts";
+import { createPool } from "../src/postgres/pool.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
+import { dropFunctions } from "./support/otherHands.ts";
 import { type Program, serviceFile, someKey, startProgram } from "./support/program.ts";
 import { refuseAll } from "./support/refusingServer.ts";
 import { until } from "./support/until.ts";
@@ -59,6 +62,18 @@ it("a command waits for a service that is starting, and then runs beside it", as
   const create = start("org", "create", "Acme");
   expect(await create.ended, create.output()).toEqual({ code: 0, signal: null });
   await service.says(/listens on/);
+
+  // As beside a service of another version. It is stopped, because a service without functions ends.
+  service.kill("SIGSTOP");
+  const connection = (await runningConnection(dataDir))!;
+  const pool = createPool({ connection, size: 1, onError: () => undefined });
+  await dropFunctions(pool);
+  await pool.end();
+  const list = start("org", "list");
+  const listed = await list.ended;
+  service.kill("SIGCONT");
+  expect(listed, list.output()).toEqual({ code: 0, signal: null });
+
   service.kill("SIGTERM");
   expect(await service.ended).toEqual({ code: 0, signal: null });
   expect(service.output()).not.toContain("FATAL");

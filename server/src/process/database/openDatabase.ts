@@ -6,6 +6,7 @@ import type { Taking } from "../../postgres/embedded/directoryLock.ts";
 import { startEmbedded } from "../../postgres/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "../../postgres/embedded/walAhead.ts";
 import { type Joining, migrate } from "../../postgres/migrate.ts";
+import { functionSchema } from "../../postgres/functionSchema.ts";
 import { createPool, type DatabaseConnection, type PoolOptions } from "../../postgres/pool.ts";
 import { newProcessRecord, noteEnd, type ProcessRecord } from "../../postgres/processes.ts";
 import { explainFullDisk } from "../../postgres/embedded/serverLog.ts";
@@ -231,11 +232,13 @@ async function joinService(
   const pools = openPools(config, { connection, size: 2, onError: poolError(log) });
   const { pool, cells } = pools;
   try {
-    const { rows } = await pool.query<{ is_empty: boolean }>(
-      "select to_regclass('processes') is null as is_empty",
+    const { rows } = await pool.query<{ is_ready: boolean }>(
+      "select to_regclass('processes') is not null and to_regnamespace($1) is not null as is_ready",
+      [functionSchema],
     );
-    // The service has just created the database. `prepare` waits until the service has created the schema too.
-    if (rows[0]!.is_empty) await prepare({ pool, cells, log }, opening);
+    // The service has just created the database, or is of another version. `prepare` waits until the service has created the
+    // schema too.
+    if (!rows[0]!.is_ready) await prepare({ pool, cells, log }, opening);
     else await refuseOtherCells(pool, cells.all().length);
     return { ...pools, connection };
   } catch (error) {
