@@ -10,6 +10,7 @@ import { eventStatuses } from "../src/items/eventStatuses.ts";
 import { blocksOf, explaining, type ExplainRow, type Plan, planIn, wholeReads } from "./support/plans.ts";
 import { type ManyEvents, storeManyEvents } from "./support/manyEvents.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
+import { storeTarget } from "./support/storedItems.ts";
 
 /*
  * The plan of every list over many events: no full scan of a table, and no more pages of the database than a page
@@ -184,7 +185,41 @@ it("statuses with events fill their page, from both ends", async ({ queries, man
   expect(empty).toEqual([]);
 });
 
-it("unread messages are found without reading messages that have ended", async ({ pool, explain }) => {
+it("a customer's items of a status are found without reading its other items", async ({
+  pool,
+  queries,
+  many,
+  explain,
+}) => {
+  const { orgId, webhookId, mailboxId } = many;
+  await pool.query(
+    `insert into customers (id, org_id, uid, name, metadata, created_at, updated_at)
+     values ($1, $2, 'ada', '', '{}', 1, 1)`,
+    [newRootId(Date.now()), orgId],
+  );
+  const targets = [webhookId, mailboxId];
+  await pool.query("update targets set customer_uid = 'ada' where id = any ($1::uuid[])", [targets]);
+  const idsOf = async (filter: EventFilter): Promise<string[]> =>
+    (await listEvents(queries, filter)).events.map(({ id }) => id);
+  for (const status of eventStatuses.filter((one) => one !== "DELIVERED")) {
+    for (const order of ["desc", "asc"] as const) {
+      const filter: EventFilter = { ...base, orgId, status, order };
+      const ofEach = await Promise.all(targets.map((targetId) => idsOf({ ...filter, targetId })));
+      const sorted = ofEach.flat().toSorted();
+      const first = (order === "desc" ? sorted.toReversed() : sorted).slice(0, base.limit);
+      expect(await idsOf({ ...filter, customerUid: "ada" }), status).toEqual(first);
+      const plans = await explain({ ...filter, customerUid: "ada" });
+      expect(plans.flatMap((plan) => wholeReads(plan, stores))).toEqual([]);
+      expect(plans.length, status).toBeLessThanOrEqual(3);
+      expect(blocksOf(plans), status).toBeLessThan(2_500);
+    }
+  }
+});
+
+it("unread messages are found without reading messages that have ended, or those of a bucket twice", async ({
+  pool,
+  explain,
+}) => {
   const nowMs = Date.now();
   const orgId = newId(0, nowMs);
   const [full, drained] = [newId(3, nowMs), newId(4, nowMs)];
@@ -216,6 +251,9 @@ it("unread messages are found without reading messages that have ended", async (
     "insert into messages (bucket, mailbox_id, id) select bucket, target_id, id from events where target_id = $1",
     [full],
   );
+  // Mailboxes without messages, in the bucket of the full one.
+  for (let n = 0; n < 10; n++)
+    await storeTarget(pool, orgId, { id: newId(bucketOf(full), nowMs), kind: "mailbox" });
   await pool.query("analyze events, messages");
   for (const order of ["asc", "desc"] as const) {
     const plans = await explain({ ...base, orgId, status: "UNREAD", order });

@@ -35,6 +35,13 @@ export type Condition = (typeof conditionNames)[number];
 
 export type IdStatement = RawBuilder<{ id: string }>;
 
+/** SQL condition on a target `t`: the filter's, or one of its customer's or of the organization's. */
+export function inScope({ orgId, targetId, customerUid }: EventFilter): RawBuilder<unknown> {
+  if (targetId !== undefined) return sql`t.org_id = ${orgId} and t.id = ${targetId}`;
+  if (customerUid !== undefined) return sql`t.org_id = ${orgId} and t.customer_uid = ${customerUid}`;
+  return sql`t.org_id = ${orgId}`;
+}
+
 /** SQL conditions, each beginning with `and`, that restrict a column of ids to the filter's range. */
 export function inRange({ above, below }: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`${beyond(above, sql`${column} >`)} ${beyond(below, sql`${column} <`)}`;

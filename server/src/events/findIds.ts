@@ -191,8 +191,7 @@ function sourcesOf(filter: EventFilter, facts: MailboxFacts): Source[] {
     sources.push(listed("eventType", sql`e.org_id = ${orgId} and ${ofType}`));
   }
   if (customerUid !== undefined) {
-    const page = (range: EventFilter): IdStatement => customerPage(range, customerUid);
-    sources.push({ meets: ["customerUid"], page, isGathered: true });
+    sources.push({ meets: ["customerUid"], page: customerPage, isGathered: true });
   }
   // The sources by status and by handoff state cover the target, too, and have fewer of its events.
   if (targetId !== undefined && status === undefined && handoffState === undefined) {
@@ -216,8 +215,14 @@ function missingOf({ meets }: Source, filter: EventFilter): Condition[] {
   return conditionNames.filter((name) => filter[name] !== undefined && !meets.includes(name));
 }
 
-function statusSource({ targetId }: EventFilter, status: EventStatus, facts: MailboxFacts): Source {
-  const meets = ["status", "targetId"] as const;
+function statusSource(
+  { targetId, customerUid }: EventFilter,
+  status: EventStatus,
+  facts: MailboxFacts,
+): Source {
+  if (status === "DELIVERED")
+    return { meets: ["status", "targetId"], page: (range) => statusPage(range, status) };
+  const meets = ["status", "targetId", "customerUid"] as const;
   if (isMailboxStatus(status)) {
     const isSorted = status === "UNREAD" || status === "CLAIMED" || status === "DEAD";
     return {
@@ -231,7 +236,7 @@ function statusSource({ targetId }: EventFilter, status: EventStatus, facts: Mai
   return {
     meets,
     page: (range) => statusPage(range, status),
-    isGathered: isWaiting && targetId === undefined,
+    isGathered: targetId === undefined && (isWaiting || customerUid !== undefined),
     isUndated: isWaiting,
   };
 }

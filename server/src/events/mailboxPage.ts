@@ -1,5 +1,13 @@
 import { type RawBuilder, sql } from "kysely";
-import { type EventFilter, type IdStatement, inRange, ordered, pageBy, reach } from "./eventFilter.ts";
+import {
+  type EventFilter,
+  type IdStatement,
+  inRange,
+  inScope,
+  ordered,
+  pageBy,
+  reach,
+} from "./eventFilter.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { databaseNowMs, expiredBefore, settlementOf } from "./statuses.ts";
 import type { MailboxStatus } from "../items/eventStatuses.ts";
@@ -23,7 +31,7 @@ function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: number }
 export interface MailboxFacts {
   /** Number of messages that may be unread, see {@link unreadCountStatement}; 0 for a status other than UNREAD. */
   unreadCount: number;
-  /** Deleted mailboxes of the organization that may have had items of the status; empty for a filter with a target. */
+  /** Deleted mailboxes of the organization that may have had items of the status; empty for a target and for a customer. */
   deletedMailboxes: readonly string[];
 }
 
@@ -34,13 +42,13 @@ const maxDeletedMailboxes = 10_000;
 
 /** Reads the facts for a page of the filter's status. */
 export async function readMailboxFacts(snapshot: Queries, filter: EventFilter): Promise<MailboxFacts> {
-  const { orgId, status, targetId } = filter;
+  const { orgId, status, targetId, customerUid } = filter;
   if (status === "UNREAD") {
     const { rows } = await unreadCountStatement(filter).execute(snapshot);
     return { ...noFacts, unreadCount: rows[0]!.count };
   }
   const isKept = status === "ACKNOWLEDGED" || status === "DEAD" || status === "EXPIRED";
-  if (targetId !== undefined || !isKept) return noFacts;
+  if (targetId !== undefined || customerUid !== undefined || !isKept) return noFacts;
   const { rows } = await sql<{ id: string }>`
     select a.object_id as id
     from audit_log a
@@ -95,19 +103,33 @@ function sortedUnread(filter: EventFilter): IdStatement {
   return sorted(filter, sql`${half(sql`m.state = 1`)} union all ${half(sql`m.state <> 1`)}`);
 }
 
-/** Unread messages of each mailbox, from the primary key of `messages`, which has those of the mailbox's bucket in order. */
+/**
+ * Unread messages in each bucket that has mailboxes of the filter, from the primary key of `messages`, which has those of the
+ * bucket in order. Reading it for each mailbox would read the messages of all others in the bucket again.
+ */
 function walkedUnread(filter: EventFilter): IdStatement {
+  const buckets = sql`(
+    select distinct get_byte(uuid_send(t.id), 15) as bucket
+    from targets t
+    where ${inScope(filter)}
+      and is_pulled(kind_number(t.kind))
+  )`;
   const unread = sql`
     select m.id
     from messages m
-    where m.bucket = get_byte(uuid_send(t.id), 15)
-      and m.mailbox_id = t.id
+    where m.bucket = t.bucket
+      ${filter.targetId === undefined ? sql`` : sql`and m.mailbox_id = ${filter.targetId}`}
       and m.id >= ${expiredBefore(filter.mailboxRetentionMs)}
-      and message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs}) = 'UNREAD'
+      and (
+        select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
+        from targets t
+        where t.id = m.mailbox_id
+          and ${inScope(filter)}
+      ) = 'UNREAD'
       ${inRange(filter, sql`m.id`)}
     ${ordered(filter, sql`m.id`)}
   `;
-  return firstOfEach(filter, mailboxes(filter), unread);
+  return firstOfEach(filter, buckets, unread);
 }
 
 /** Events accepted for the target `t`, in the order of the filter. */
@@ -193,26 +215,21 @@ function liveMessages(filter: EventFilter, state: RawBuilder<unknown>): RawBuild
       message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs}) as status
     from targets t
     join messages m on m.bucket = get_byte(uuid_send(t.id), 15) and m.mailbox_id = t.id
-    where t.org_id = ${filter.orgId}
-      ${filter.targetId === undefined ? sql`and is_pulled(kind_number(t.kind))` : sql`and t.id = ${filter.targetId}`}
+    where ${inScope(filter)}
+      and is_pulled(kind_number(t.kind))
       and ${state}
       and m.id >= ${expiredBefore(filter.mailboxRetentionMs)}
   `;
 }
 
 function mailboxes(filter: EventFilter): RawBuilder<unknown> {
-  const { orgId, targetId } = filter;
-  if (targetId === undefined) {
-    return sql`(select id, max_claims from targets where org_id = ${orgId} and is_pulled(kind_number(kind)))`;
-  }
-  return sql`(
-    select g.id, m.max_claims
-    from (values (${targetId}::uuid)) as g (id)
-    left join targets m on m.id = g.id
-  )`;
+  const { targetId } = filter;
+  // A deleted mailbox, too.
+  if (targetId !== undefined) return sql`(select ${targetId}::uuid as id)`;
+  return sql`(select t.id from targets t where ${inScope(filter)} and is_pulled(kind_number(t.kind)))`;
 }
 
-/** {@link mailboxes} and the deleted mailboxes, of which only the ids are known. */
+/** {@link mailboxes} and the deleted mailboxes. */
 function everyMailbox(filter: EventFilter, deleted: readonly string[]): RawBuilder<unknown> {
   if (deleted.length === 0) return mailboxes(filter);
   return sql`(

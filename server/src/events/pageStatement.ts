@@ -1,6 +1,14 @@
 import { type RawBuilder, sql } from "kysely";
 import { bucketOf, lastIdOfSlot } from "../postgres/ids.ts";
-import { type EventFilter, type IdStatement, inRange, ordered, pageBy, reach } from "./eventFilter.ts";
+import {
+  type EventFilter,
+  type IdStatement,
+  inRange,
+  inScope,
+  ordered,
+  pageBy,
+  reach,
+} from "./eventFilter.ts";
 import { accepted, firstOfEach } from "./mailboxPage.ts";
 import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
 
@@ -20,8 +28,8 @@ import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
  * | state of a handoff, with or without a target | `handoffs_state`, `handoffs_state_target` |
  * | DELIVERED | `attempts_delivered`, `delivered_groups_org` |
  * | DELIVERED of a target | `attempts_delivered_target`, the primary key of `delivered_groups` |
- * | FAILED, FILTERED, CANCELED, with or without a target | `settlements_org`, `settlements_target` |
- * | QUEUED, RETRYING, with or without a target | `deliveries_listed`, `deliveries_leased` |
+ * | FAILED, FILTERED, CANCELED, with or without a target or a customer | `settlements_org`, `settlements_target` |
+ * | QUEUED, RETRYING, with or without a target or a customer | `deliveries_listed`, `deliveries_leased` |
  */
 
 /** The events of a status, of the organization or of the filter's target. */
@@ -40,10 +48,12 @@ export function statusPage(filter: EventFilter, status: Exclude<EventStatus, Mai
 }
 
 /** The first events of each of a customer's targets, merged. */
-export function customerPage(filter: EventFilter, customerUid: string): IdStatement {
-  const { orgId } = filter;
-  const targets = sql`(select id from targets where org_id = ${orgId} and customer_uid = ${customerUid})`;
-  return firstOfEach(filter, targets, accepted(filter));
+export function customerPage(filter: EventFilter): IdStatement {
+  return firstOfEach(filter, targetsOf(filter), accepted(filter));
+}
+
+function targetsOf(filter: EventFilter): RawBuilder<unknown> {
+  return sql`(select t.id from targets t where ${inScope(filter)})`;
 }
 
 /** The handoffs in a state, of the organization or of the filter's target. */
@@ -100,16 +110,20 @@ function deliveredPage(filter: EventFilter): IdStatement {
 }
 
 function settledPage(filter: EventFilter, status: EventStatus): IdStatement {
-  const owner =
-    filter.targetId === undefined ? sql`s.org_id = ${filter.orgId}` : sql`s.target_id = ${filter.targetId}`;
-  return sql`
+  const { orgId, targetId, customerUid } = filter;
+  const settled = (owner: RawBuilder<unknown>) => sql`
     select s.event_id as id
     from settlements s
     where ${owner}
       and s.status = ${status}
       ${inRange(filter, sql`s.event_id`)}
-    ${pageBy(filter, sql`s.event_id`)}
   `;
+  if (targetId === undefined && customerUid !== undefined) {
+    const ofEach = sql`${settled(sql`s.target_id = t.id`)} ${ordered(filter, sql`s.event_id`)}`;
+    return firstOfEach(filter, targetsOf(filter), ofEach);
+  }
+  const owner = targetId === undefined ? sql`s.org_id = ${orgId}` : sql`s.target_id = ${targetId}`;
+  return sql`${settled(owner)} ${pageBy(filter, sql`s.event_id`)}`;
 }
 
 /**
@@ -118,10 +132,7 @@ function settledPage(filter: EventFilter, status: EventStatus): IdStatement {
  */
 function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStatement {
   const tried = status === "QUEUED" ? sql`0` : sql`1`;
-  const targets =
-    filter.targetId === undefined
-      ? sql`t.org_id = ${filter.orgId}`
-      : sql`t.org_id = ${filter.orgId} and t.id = ${filter.targetId}`;
+  const targets = inScope(filter);
   const waiting: ItemRows = {
     table: sql`deliveries d`,
     condition: sql`
