@@ -3,7 +3,11 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
+import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
 import { startProgram } from "../../server/test/support/program.ts";
+import { storeDueItems } from "../../server/test/support/storedItems.ts";
+import { signUp } from "../../server/test/support/testNode.ts";
+import { until } from "../../server/test/support/until.ts";
 import { clientTest as it } from "./support/clientTest.ts";
 import { clientFile, nowhere, run, start } from "./support/command.ts";
 
@@ -286,4 +290,20 @@ it("a command whose output cannot be written fails with a message", async ({ env
   const full = startProgram({ command, env });
   expect(await full.ended).toMatchObject({ code: 1 });
   expect(full.output()).toMatch(/^postrider: cannot write the output: .*ENOSPC.*\n$/);
+});
+
+it("the doctor says so when counting the items that wait for a disabled target stopped at a limit", async ({
+  service,
+  receiver,
+  env,
+  pool,
+}) => {
+  const owner = await signUp(service);
+  receiver.answer = (_request, response) => void response.writeHead(410).end();
+  const { id } = await createWebhookTarget(service, owner, receiver.url);
+  await sendItem(service, owner, id, { n: 1 });
+  const doctor = () => run(["doctor"], { env: { ...env, POSTRIDER_KEY: owner.api_key } });
+  await until(doctor, ({ out }) => / 0 items wait for it/.test(out));
+  await storeDueItems(pool, { orgId: owner.user.org_id, targetId: id, count: 2_501 });
+  expect((await doctor()).out).toMatch(/ 2500 or more items wait for it/);
 });

@@ -1,5 +1,7 @@
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { testPool } from "../../server/test/support/fixtures.ts";
 import { createWebhookTarget, sendItems } from "../../server/test/support/items.ts";
+import { storeDueItems } from "../../server/test/support/storedItems.ts";
 import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
@@ -186,6 +188,22 @@ it("keeps secret headers without showing them, and asks whether to send or disca
   await page.getByText("shop-7").waitFor();
   expect(await page.content()).not.toContain("nobody-sees-this");
   expect(problems).toEqual([]);
+});
+
+it("says so when counting waiting items stopped at a limit", async () => {
+  const { id } = await stage.targetAt("/many", { name: "of many" });
+  const pause = { key: stage.account.api_key, body: { enabled: false } };
+  await stage.dashboard.service.call("PATCH", `/api/v1/targets/${id}`, pause);
+  const pool = testPool(stage.dashboard.database, 1);
+  onTestFinished(() => pool.end());
+  await storeDueItems(pool, { orgId: stage.account.user.org_id, targetId: id, count: 2_501 });
+  const { page } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/targets?name=of many");
+  await page.getByTitle("Due now").getByText("2,500+", { exact: true }).waitFor();
+  await page.goto(`/targets/${id}?tab=health`);
+  await page.getByText("2,500+", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Enable…" }).click();
+  await expect.poll(() => page.getByText("2,500+ held items wait for it.").count()).toBe(1);
 });
 
 it("cancels a waiting item, and erases an item after the confirmation is typed", async () => {

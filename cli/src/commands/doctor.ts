@@ -177,9 +177,9 @@ async function targets(out: Output, client: Service["client"]): Promise<Finding[
 function problemOf(target: Target, health: ListedHealth): Omit<Finding, "check" | "ok"> | undefined {
   const { id } = target;
   if (!health.enabled && health.disabled_reason !== null) {
-    const held = health.held ?? 0;
+    const orMore = health.due_is_exact === false ? " or more" : "";
     return {
-      seen: `disabled: ${health.disabled_reason}; ${held} items wait for it`,
+      seen: `disabled: ${health.disabled_reason}; ${health.held ?? 0}${orMore} items wait for it`,
       advice: `repair the receiver, then: postrider target enable ${id}`,
     };
   }
@@ -192,8 +192,9 @@ function problemOf(target: Target, health: ListedHealth): Omit<Finding, "check" 
     };
   }
   if ((health.dead ?? 0) > 0) {
+    const orMore = health.counts_are_exact === false ? " or more" : "";
     return {
-      seen: `${health.dead} messages are dead`,
+      seen: `${health.dead}${orMore} messages are dead`,
       advice: `see why: postrider item list --target ${id} --status DEAD`,
     };
   }

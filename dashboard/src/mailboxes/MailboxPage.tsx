@@ -13,6 +13,7 @@ import { usePathId } from "../shell/usePathId.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { kindOf, pageOf } from "../targets/kinds/kinds.ts";
+import { counted } from "../targets/health.ts";
 import { OwnNames } from "../targets/OwnNames.tsx";
 import { SendSnippet } from "../targets/SendSnippet.tsx";
 import { TargetSettings } from "../targets/TargetSettings.tsx";
@@ -70,8 +71,6 @@ function Mailbox({ target }: { target: Target }) {
 function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
   const [asks, setAsks] = useState(false);
   const number = (value: number): string => value.toLocaleString("en");
-  const counted = (value: number): string =>
-    !stats.counts_are_exact && value > 0 ? `${number(value)}+` : number(value);
   const rate = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: 1 });
   return (
     <div className="grid grid-cols-2 gap-4 md:grid-cols-3 xl:grid-cols-6">
@@ -80,12 +79,12 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
         value={number(stats.ready)}
         detail={stats.blocked > 0 ? `${number(stats.blocked)} blocked by their ordering key` : undefined}
       />
-      <Figure name="Claimed" value={counted(stats.claimed)} />
-      <Figure name="Delayed" value={counted(stats.delayed)} />
+      <Figure name="Claimed" value={counted(stats.claimed, stats.counts_are_exact)} />
+      <Figure name="Delayed" value={counted(stats.delayed, stats.counts_are_exact)} />
       <div className="grid">
         <Figure
           name="Dead"
-          value={counted(stats.dead)}
+          value={counted(stats.dead, stats.counts_are_exact)}
           detail={
             stats.dead > 0 ? (
               <For least="member">

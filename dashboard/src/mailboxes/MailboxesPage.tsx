@@ -7,7 +7,7 @@ import { Empty } from "../states/Empty.tsx";
 import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
-import { mostListed } from "../targets/health.ts";
+import { counted, mostListed } from "../targets/health.ts";
 import { kindOf } from "../targets/kinds/kinds.ts";
 import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { useTargetHealths } from "../targets/useTargetHealths.ts";
@@ -87,8 +87,7 @@ function Numbers({ health }: { health: ListedHealth | undefined }) {
           <dd
             className={`text-section font-semibold ${name === "Dead" && (value ?? 0) > 0 ? "text-dead" : ""}`}
           >
-            {value?.toLocaleString("en") ?? "–"}
-            {name !== "Ready" && (value ?? 0) > 0 && health?.counts_are_exact !== true && "+"}
+            {value === undefined ? "–" : counted(value, name === "Ready" || health?.counts_are_exact)}
           </dd>
         </div>
       ))}

@@ -6,7 +6,7 @@ import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
-import { healthQuery } from "./health.ts";
+import { counted, healthQuery } from "./health.ts";
 import { useEnabling, useTargetChange } from "./useTargetChange.ts";
 
 /** Pauses or enables a target. If items are held, it asks first whether to send or discard them. */
@@ -33,7 +33,14 @@ export function Enabling({ target }: { target: Target }) {
       >
         {target.enabled ? "Pause" : held > 0 ? "Enable…" : "Enable"}
       </Button>
-      {asks && <EnableWithHeld target={target} held={held} onClose={() => setAsks(false)} />}
+      {asks && (
+        <EnableWithHeld
+          target={target}
+          held={held}
+          count={counted(held, health.data?.due_is_exact)}
+          onClose={() => setAsks(false)}
+        />
+      )}
     </>
   );
 }
@@ -41,22 +48,22 @@ export function Enabling({ target }: { target: Target }) {
 interface EnableWithHeldProps {
   target: Target;
   held: number;
+  /** The number as shown: counting stops at a limit. */
+  count: string;
   onClose: () => void;
 }
 
-function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
+function EnableWithHeld({ target, held, count, onClose }: EnableWithHeldProps) {
   const [discards, setDiscards] = useState(false);
   const change = useTargetChange(target.id);
-  const many = `${held.toLocaleString("en")} held ${held === 1 ? "item waits" : "items wait"}`;
+  const many = `${count} held ${held === 1 ? "item waits" : "items wait"}`;
   function enable(_input: undefined, then: { onSuccess: () => void }): void {
     change.mutate(
       { enabled: true, ...(discards && { discard_held: true }) },
       {
         onSuccess: ({ held_items: was = 0 }) => {
-          const count = was.toLocaleString("en");
-          toast({
-            text: discards ? `Enabled; ${count} canceled.` : `Enabled; ${count} are being sent.`,
-          });
+          const sent = was.toLocaleString("en");
+          toast({ text: discards ? `Enabled; ${sent} canceled.` : `Enabled; ${sent} are being sent.` });
           then.onSuccess();
         },
       },
@@ -66,7 +73,7 @@ function EnableWithHeld({ target, held, onClose }: EnableWithHeldProps) {
     <Confirm
       title={`Enable ${target.name}?`}
       onClose={onClose}
-      action={discards ? `Enable and discard ${held.toLocaleString("en")}` : "Enable"}
+      action={discards ? `Enable and discard ${count}` : "Enable"}
       {...(discards && { typed: "discard" })}
       doing={{ ...change, mutate: enable }}
     >

@@ -8,7 +8,7 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Ago } from "../time/Moment.tsx";
 import { duration } from "../time/wording.ts";
-import { circuits, type Health, healthQuery, percent } from "./health.ts";
+import { circuits, counted, type Health, healthQuery, percent } from "./health.ts";
 import { RetryAxis } from "./RetryAxis.tsx";
 
 /** The health of one target: current figures, the last 24 hours, and the retry schedule. */
@@ -47,7 +47,7 @@ function HealthFigures({ health }: { health: Health }) {
     <div className="grid gap-4">
       <div className="grid grid-cols-2 gap-4 md:grid-cols-4">
         <Figure name="Success, 24 h" value={percent(health.success_rate_24h)} />
-        <Figure name="Due" value={health.due.toLocaleString("en")} />
+        <Figure name="Due" value={counted(health.due, health.due_is_exact)} />
         <Figure
           name="Oldest due"
           value={health.oldest_due_seconds === null ? "–" : duration(health.oldest_due_seconds)}

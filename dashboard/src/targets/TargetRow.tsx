@@ -3,7 +3,7 @@ import type { ListedHealth, Target } from "../api/shapes.ts";
 import { MarkableRow } from "../controls/Rows.tsx";
 import { Sparkline } from "../figures/Sparkline.tsx";
 import { EnabledPill } from "./EnabledPill.tsx";
-import { percent } from "./health.ts";
+import { counted, percent } from "./health.ts";
 import { hostOf, kindOf, pathOf } from "./kinds/kinds.ts";
 
 /** Grid classes of the rows and of the column names. */
@@ -48,7 +48,7 @@ export function TargetRow({ target, health, isSelected, isMarked, onToggle }: Ta
         {percent(health?.success_rate_24h)}
       </span>
       <span className="figures text-right text-muted max-md:hidden" title="Due now">
-        {health?.due?.toLocaleString("en") ?? "–"}
+        {health?.due === undefined ? "–" : counted(health.due, health.due_is_exact)}
       </span>
       <EnabledPill target={target} circuit={health?.circuit} />
     </MarkableRow>

@@ -11,6 +11,7 @@ export interface Health {
   circuit: "closed" | "open" | "half_open";
   in_flight: number;
   due: number;
+  due_is_exact: boolean;
   held?: number;
   oldest_due_at: number | null;
   oldest_due_seconds: number | null;
@@ -68,6 +69,11 @@ export const circuits: Record<Health["circuit"], { name: string; meaning: string
   },
   half_open: { name: "Half open", meaning: "the next attempt decides whether it closes" },
 };
+
+/** A count, with a plus sign if counting stopped there. */
+export function counted(count: number, isExact: boolean | undefined): string {
+  return `${count.toLocaleString("en")}${isExact === false && count > 0 ? "+" : ""}`;
+}
 
 export function percent(rate: number | null | undefined): string {
   if (rate === null || rate === undefined) return "–";
