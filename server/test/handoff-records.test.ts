@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { bucketOf } from "../src/postgres/ids.ts";
+import { bucketOf, newRootId } from "../src/postgres/ids.ts";
 import {
   beginHandoff,
   type HandoffRecord,
@@ -80,7 +80,11 @@ async function acceptHandoff(node: TestNode, account: Account, cardUrl: string) 
   };
 }
 
-function claim({ pool }: TestNode, leaseToken: number, limit = 100): ReturnType<typeof claimPolls> {
+function claim(
+  { pool }: Pick<TestNode, "pool">,
+  leaseToken: number,
+  limit = 100,
+): ReturnType<typeof claimPolls> {
   const limits = { leaseMs: 60_000, limit, perTarget: 100 };
   return claimPolls(pool, { ...limits, leaseToken, cursor: firstPollCursor, skip: [] });
 }
@@ -239,6 +243,20 @@ describe("a poll of a task", () => {
     await until(async () => (await countRows(node.pool, "handoff_polls")) === 0);
     await follower.stop();
     outbound.close();
+  });
+
+  it("rests between claims while nothing is due, also with more targets than one claim visits", async ({
+    handoff,
+    node: { pool },
+  }) => {
+    for (let targets = 0; targets < 250; targets++) await addDuePolls(pool, newRootId(Date.now()), 1);
+    await pool.query("update handoff_polls set due_at = 9e15");
+    const { follower, outbound, claims } = createFollower(handoff.deps, () => Promise.resolve(undefined));
+    follower.start();
+    for (let own = 0; own < 200; own++) await claim({ pool }, 1);
+    await follower.stop();
+    outbound.close();
+    expect(claims()).toBeLessThan(100);
   });
 
   it("does not wait for tasks of the same agent that cannot be read", async ({ handoff, node }) => {

@@ -36,10 +36,11 @@ export async function addFollowed(pool: pg.Pool, targetId: string, eventId: stri
   );
 }
 
-/** A follower that pauses for five seconds when it has no room or finds nothing, and the results of its polls. */
+/** A follower that pauses for five seconds when it has no room or finds nothing, its number of claims, and its polls' results. */
 export function createFollower(deps: RecordDeps, getAgent: Agents["get"]) {
   const outbound = createLocalOutbound();
   const looks: string[] = [];
+  let claims = 0;
   const follower = new Follower({
     ...deps,
     outbound,
@@ -48,10 +49,10 @@ export function createFollower(deps: RecordDeps, getAgent: Agents["get"]) {
     rereadCard: () => Promise.resolve("same"),
     log: createLog("silent"),
     metrics: { looked: (look) => looks.push(look) },
-    newToken: () => 7,
+    newToken: () => ++claims,
     quiet: { ...neverQuiet, isQuiet: () => true },
   });
-  return { follower, outbound, looks };
+  return { follower, outbound, looks, claims: () => claims };
 }
 
 export function createLocalOutbound() {

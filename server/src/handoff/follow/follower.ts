@@ -31,6 +31,8 @@ const leaseMs = pollTimeoutMs * 3;
  * target that does not answer (first pause, doubled each time up to the longest).
  */
 const pauses = { idle: 500, quiet: 5_000, error: 1_000, first: 1_000, longest: 30_000 };
+/** After a claim that found nothing due and did not visit all targets: so many times as long as the claim took. */
+const claimPauses = 20;
 /** How long a silent target is remembered after its last poll, in milliseconds. */
 const silentMs = 60 * 60_000;
 
@@ -81,6 +83,7 @@ export class Follower {
     const idleMs = this.#deps.quiet.isQuiet() ? pauses.quiet : pauses.idle;
     if (limit <= 0) return idleMs;
     const leaseToken = this.#deps.newToken();
+    const startedAtMs = performance.now();
     try {
       const claim = await claimPolls(this.#deps.direct, {
         leaseMs,
@@ -95,7 +98,8 @@ export class Follower {
       if (refused.length > 0) await releasePolls(this.#deps.direct, refused);
       if (claim.polls.length > 0) this.#deps.quiet.note();
       if (claim.polls.length > refused.length) return 0;
-      return claim.isCircleClosed || refused.length > 0 ? idleMs : 0;
+      if (claim.isCircleClosed || refused.length > 0) return idleMs;
+      return Math.min(idleMs, (performance.now() - startedAtMs) * claimPauses);
     } catch (error) {
       this.#deps.log.warn({ err: error }, "followed tasks could not be claimed; trying again");
       return pauses.error;
