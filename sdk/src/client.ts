@@ -108,15 +108,15 @@ export function createClient(options: ClientOptions): Client {
     replayMatching: (filter, { ratePerSecond, includeReplayed, webhookId } = {}) =>
       operations.startReplay({
         filter,
-        ...(ratePerSecond !== undefined && { rate_per_second: ratePerSecond }),
-        ...(includeReplayed !== undefined && { include_replayed: includeReplayed }),
-        ...(webhookId !== undefined && { webhook_id: webhookId }),
+        rate_per_second: ratePerSecond,
+        include_replayed: includeReplayed,
+        webhook_id: webhookId,
       }) as Promise<ReplayJob>,
     countMatching: (filter, { includeReplayed } = {}) =>
       operations.startReplay({
         filter,
         dry_run: true,
-        ...(includeReplayed !== undefined && { include_replayed: includeReplayed }),
+        include_replayed: includeReplayed,
       }) as Promise<DryRun>,
     allReplays: () =>
       pages(

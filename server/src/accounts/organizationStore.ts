@@ -84,10 +84,10 @@ export async function lockAsAdmin(
   return rowCount === 0 ? undefined : organization;
 }
 
-/** Counts an organization's users or API keys. To enforce a limit, call it with the organization's row locked. */
+/** Counts an organization's rows of a table. To enforce a limit, call it with the organization's row locked. */
 export async function countOfOrganization(
   client: pg.ClientBase,
-  table: "users" | "api_keys",
+  table: "users" | "api_keys" | "event_types",
   orgId: string,
 ): Promise<number> {
   const { rows } = await client.query<{ count: number }>({

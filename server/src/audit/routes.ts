@@ -11,7 +11,7 @@ import {
   NullableString,
   nullableString,
   oneOf,
-  pageCursor,
+  pageBefore,
   Timestamp,
 } from "../http/contract/schemas.ts";
 import type { Parts } from "../items/parts.ts";
@@ -58,8 +58,7 @@ const AuditEntry = Type.Object(
 );
 
 const Query = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-  before: Type.Optional(pageCursor("The id of the last entry of the previous page")),
+  ...pageBefore("entries").properties,
   action: Type.Optional(Type.Union(actionNames.map((name) => Type.Literal(name)))),
   actor_id: Type.Optional(Type.String({ description: "Id of a user, an API key or a customer" })),
   object_id: Type.Optional(Type.String({ description: "Id of the changed object, such as a target" })),

@@ -53,8 +53,11 @@ export async function load(
     rows = await loadRows(client, manifest, parts);
     await client.query("reset search_path");
     for (const sequence of await sequences()) await setSequence(client, sequence);
-    if (mark !== undefined) await leaveMark(client, mark.id);
-    mark?.beforeCommit();
+    if (mark !== undefined) {
+      // A comment on a table affects nothing else.
+      await client.query(`comment on table organizations is ${pg.escapeLiteral(markOf(mark.id))}`);
+      mark.beforeCommit();
+    }
     await client.query("commit");
   } catch (error) {
     // If the connection broke, the server rolls back the transaction, and the next attempt drops the schema.
@@ -65,11 +68,6 @@ export async function load(
   // A failure is ignored: the rows are committed, and the service gathers the statistics later.
   await client.query("analyze").catch(() => undefined);
   return { tables: [manifest, ...cells].reduce((sum, { tables }) => sum + tables.length, 0), rows };
-}
-
-/** Stores the mark as a comment on a table, which affects nothing else. */
-async function leaveMark(client: pg.Client, id: string): Promise<void> {
-  await client.query(`comment on table organizations is ${pg.escapeLiteral(markOf(id))}`);
 }
 
 function markOf(id: string): string {

@@ -10,12 +10,12 @@ export type Parser<T> = (text: string) => T;
 /** A value that a parser refuses; the message says what the value must be. */
 export class ValueError extends Error {}
 
-/** A whole number from `min` to `max`, both included, written in decimal digits. */
-export function integer(min: number, max: number): Parser<number> {
+/** A whole number from `min` to `max`, both included, in decimal digits. @param orElse ends the error message. */
+export function integer(min: number, max: number, orElse = ""): Parser<number> {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     if (!(value >= min && value <= max)) {
-      throw new ValueError(`must be a whole number from ${min} to ${max}`);
+      throw new ValueError(`must be a whole number from ${min} to ${max}${orElse}`);
     }
     return value;
   };
@@ -23,15 +23,8 @@ export function integer(min: number, max: number): Parser<number> {
 
 /** A whole number from 1 to `max`, or `auto`: the number of cores that the process may use, at most `max`. */
 export function countOrCores(max: number): Parser<number> {
-  const count = integer(1, max);
-  return (text) => {
-    if (text === "auto") return Math.min(max, availableParallelism());
-    try {
-      return count(text);
-    } catch (cause) {
-      throw new ValueError(`must be a whole number from 1 to ${max}, or auto`, { cause });
-    }
-  };
+  const count = integer(1, max, ", or auto");
+  return (text) => (text === "auto" ? Math.min(max, availableParallelism()) : count(text));
 }
 
 /** `true` or `1`, `false` or `0`. */
@@ -77,14 +70,8 @@ export function listenAddress(text: string): string {
   return word(text);
 }
 
-/** Any text: for variables of other programs, which must not keep the service from starting. */
+/** Any text, such as a path. Variables of other programs must not keep the service from starting. */
 export function anyText(text: string): string {
-  return text;
-}
-
-/** A file system path, kept as written. */
-export function path(text: string): string {
-  if (text.includes("\0")) throw new ValueError("must be a path without NUL characters");
   return text;
 }
 

@@ -2,6 +2,7 @@ import { billingSettings } from "./billingSettings.ts";
 import { mailSettings } from "./mailSettings.ts";
 import {
   always,
+  anyText,
   baseUrl,
   bearerToken,
   boolean,
@@ -14,7 +15,6 @@ import {
   maybe,
   networks,
   oneOf,
-  path,
   setOf,
   listenAddress,
 } from "./parsers.ts";
@@ -143,7 +143,7 @@ const storage = {
   }),
   dataDir: always({
     name: "POSTRIDER_DATA_DIR",
-    parse: path,
+    parse: anyText,
     default: "./data",
     description: "Holds the embedded database and the generated encryption key (mode 0600).",
   }),

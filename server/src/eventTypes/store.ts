@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { lockOrganization } from "../accounts/organizationStore.ts";
+import { countOfOrganization, lockOrganization } from "../accounts/organizationStore.ts";
 import { differences, pick } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange, recordChanges, type RecordedChange } from "../audit/recordChange.ts";
@@ -148,15 +148,8 @@ async function plan(
              and t.name = any ($2::text[])`,
     values: [orgId, types.map(({ name }) => name)],
   });
-  const { rows: counted } = await client.query<{ count: number }>({
-    name: "count_event_types",
-    text: `select count(*) as count
-           from event_types t
-           where t.org_id = $1`,
-    values: [orgId],
-  });
   const byName = new Map(present.map((one) => [one.name, one]));
-  let room = maxEventTypes - counted[0]!.count;
+  let room = maxEventTypes - (await countOfOrganization(client, "event_types", orgId));
   return types.map((type): Step => {
     const before = byName.get(type.name);
     const after = auditedAs(before?.id ?? newRootId(nowMs), type);

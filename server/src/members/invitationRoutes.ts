@@ -14,7 +14,7 @@ import {
   unauthorized,
 } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
-import { pageCursor } from "../http/contract/schemas.ts";
+import { pageBefore } from "../http/contract/schemas.ts";
 import { removal, routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { textOf } from "../http/contract/textForms.ts";
@@ -42,10 +42,7 @@ const listRoute = route("listInvitations", "GET /api/v1/invitations", {
   access: usersAndKeys("admin", readKeys),
   summary: "List invitations, newest first",
   description: "Invitations that were accepted or revoked, or have expired, stay in the list for some weeks.",
-  query: Type.Object({
-    limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    before: Type.Optional(pageCursor("The id of the last invitation of the previous page")),
-  }),
+  query: pageBefore("invitations"),
   response: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
   handle: async ({ caller, query }, deps) => ({
     invitations: await listInvitations(deps.pool, caller.orgId, query),

@@ -4,8 +4,8 @@ import {
   type DataPoint,
   DataPointType,
   type Histogram,
+  type MetricData,
 } from "@opentelemetry/sdk-metrics";
-import type { MetricData } from "@opentelemetry/sdk-metrics";
 import type { MetricValues } from "../metricsText.ts";
 
 interface Value {
