@@ -73,14 +73,21 @@ export function Snippet({ text, name }: { text: string; name: string }) {
   );
 }
 
+interface TextBlockProps {
+  name: string;
+  text: string;
+  /** Classes that limit the height. */
+  className?: string;
+}
+
 /** Preformatted text, such as JSON, in a box that scrolls. */
-export function TextBlock({ name, text }: { name: string; text: string }) {
+export function TextBlock({ name, text, className = "max-h-96" }: TextBlockProps) {
   return (
     <pre
       tabIndex={0}
       role="group"
       aria-label={name}
-      className="max-h-96 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
+      className={`overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap ${className}`}
     >
       {text}
     </pre>

@@ -1,5 +1,6 @@
 import { Check, X } from "lucide-react";
 import type { Attempt } from "../api/shapes.ts";
+import { TextBlock } from "../controls/Copy.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { milliseconds } from "../time/wording.ts";
 
@@ -47,12 +48,7 @@ function Answer({ text }: { text: string }) {
   return (
     <details open={text.length < 200}>
       <summary className="text-meta text-muted">Answer (first KiB)</summary>
-      <pre
-        tabIndex={0}
-        className="mt-1 max-h-40 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
-      >
-        {text}
-      </pre>
+      <TextBlock name="Answer" text={text} className="mt-1 max-h-40" />
     </details>
   );
 }

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { targetsQuery } from "../api/queries.ts";
 import type { ReplayJob } from "../api/shapes.ts";
@@ -6,7 +6,7 @@ import { buttonLook } from "../controls/Button.tsx";
 import { RowList } from "../controls/Rows.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { PagedList } from "../states/PagedList.tsx";
+import { PagedList, usePages } from "../states/PagedList.tsx";
 import { Ago } from "../time/Moment.tsx";
 import { useTimeZone } from "../time/timeZone.ts";
 import { listReplays, replayPage } from "./replayJobs.ts";
@@ -16,24 +16,19 @@ import { filterText, progressText, stateNames } from "./replayWords.ts";
 /** Replay jobs with their progress, newest first. */
 export function ReplaysPage() {
   const pollMs = useRefreshMs(2000, 2000);
-  const list = useInfiniteQuery({
+  const { query, rows: jobs } = usePages({
     queryKey: ["replays", "list"],
-    queryFn: ({ pageParam, signal }) => listReplays(pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < replayPage ? undefined : page.at(-1)?.id),
+    read: listReplays,
+    size: replayPage,
+    cursorOf: ({ id }) => id,
     // Only a running job changes by itself. Without one, the page polls less often, because other users may start a job.
-    // A refetch makes a request for each page, so the more pages are loaded, the less often they are read again.
-    refetchInterval: ({ state: { data } }) => {
-      if (pollMs === false) return false;
-      const isRunning = data?.pages.flat().some(({ status }) => status === "RUNNING") === true;
-      return pollMs * (isRunning ? 1 : 5) * (data?.pages.length ?? 1);
-    },
+    refreshMs: (rows) =>
+      pollMs !== false && pollMs * (rows.some(({ status }) => status === "RUNNING") ? 1 : 5),
   });
-  const jobs = list.data?.pages.flat() ?? [];
   return (
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Replays</h1>
-      <PagedList query={list} isEmpty={jobs.length === 0} empty={<NoReplays />}>
+      <PagedList query={query} isEmpty={jobs.length === 0} empty={<NoReplays />}>
         <RowList of={jobs}>{(job) => <Row job={job} />}</RowList>
       </PagedList>
     </div>

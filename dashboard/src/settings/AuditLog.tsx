@@ -1,6 +1,7 @@
 import { answer, client, given } from "../api/client.ts";
 import type { AuditEntry } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
+import { TextBlock } from "../controls/Copy.tsx";
 import { FilterField } from "../controls/Field.tsx";
 import { RowList } from "../controls/Rows.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
@@ -83,13 +84,11 @@ function Row({ entry }: { entry: AuditEntry }) {
       {(before !== null || after !== null) && (
         <details>
           <summary className="text-meta text-muted">What changed</summary>
-          <pre
-            tabIndex={0}
-            aria-label="Changes"
-            className="mt-1 max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
-          >
-            {JSON.stringify({ before, after }, undefined, 2)}
-          </pre>
+          <TextBlock
+            name="Changes"
+            text={JSON.stringify({ before, after }, undefined, 2)}
+            className="mt-1 max-h-60"
+          />
         </details>
       )}
     </li>

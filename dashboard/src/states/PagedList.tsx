@@ -85,8 +85,8 @@ interface Pages<Row> {
   /** Number of rows of a full page; a shorter page is the last. */
   size: number;
   cursorOf: (row: Row) => string;
-  /** Refetch interval in milliseconds; false for never. */
-  refreshMs?: number | false;
+  /** Refetch interval in milliseconds, which may depend on the loaded rows; false for never. */
+  refreshMs?: number | false | ((rows: readonly Row[]) => number | false);
   staleTime?: number;
   /** Shows the rows of the previous query until the first page is loaded. */
   keepsShown?: boolean;
@@ -99,7 +99,10 @@ export function usePages<Row>({ read, size, cursorOf, refreshMs = false, keepsSh
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page: Row[]) => (page.length < size ? undefined : cursorOf(page.at(-1)!)),
     // A refetch makes a request for each page, so the more pages are loaded, the less often they are read again.
-    refetchInterval: ({ state }) => refreshMs !== false && refreshMs * (state.data?.pages.length ?? 1),
+    refetchInterval: ({ state: { data } }) => {
+      const ms = typeof refreshMs === "function" ? refreshMs(data?.pages.flat() ?? []) : refreshMs;
+      return ms !== false && ms * (data?.pages.length ?? 1);
+    },
     placeholderData: (previous) => (keepsShown === true ? previous : undefined),
     ...rest,
   });

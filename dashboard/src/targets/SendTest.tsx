@@ -4,6 +4,7 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Button } from "../controls/Button.tsx";
 import { Facts } from "../controls/Card.tsx";
+import { TextBlock } from "../controls/Copy.tsx";
 import { Modal } from "../controls/Modal.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { milliseconds } from "../time/wording.ts";
@@ -46,13 +47,7 @@ export function SendTest({ targetId }: { targetId: string }) {
               ]}
             />
             {attempt.response_body !== null && attempt.response_body !== "" && (
-              <pre
-                tabIndex={0}
-                aria-label="Answer (first KiB)"
-                className="max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
-              >
-                {attempt.response_body}
-              </pre>
+              <TextBlock name="Answer (first KiB)" text={attempt.response_body} className="max-h-60" />
             )}
             <p className="text-muted">
               One signed delivery with <code>x-postrider-test: true</code>. It is no item: nothing of it is
