@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { createListeners } from "./listeners.ts";
 import { isAnythingTyped } from "./typedForms.ts";
 import { portalOrganization } from "./portal.ts";
 
@@ -12,8 +13,7 @@ export interface Session {
 const isPortal = portalOrganization !== undefined;
 const key = isPortal ? `postrider.portal.${portalOrganization}` : "postrider.session";
 const keptPrefix = `${key}.kept.`;
-type Listener = (isSameUser: boolean) => void;
-const listeners = new Set<Listener>();
+const { subscribe, tell } = createListeners<[isSameUser: boolean]>();
 let current = read();
 /** A session that ended while the page had unsaved input; its user is asked to sign in again. */
 let lost: Session | undefined;
@@ -53,27 +53,16 @@ export function loseSession(): void {
 }
 
 export function useSession(): Session | undefined {
-  return useSyncExternalStore(subscribeSession, currentSession);
+  return useSyncExternalStore(subscribe, currentSession);
 }
 
 /** The session whose user has to sign in again on this page. */
 export function useLostSession(): Session | undefined {
-  return useSyncExternalStore(subscribeSession, () => lost);
+  return useSyncExternalStore(subscribe, () => lost);
 }
 
-function tell(isSameUser: boolean): void {
-  for (const listener of listeners) listener(isSameUser);
-}
-
-/**
- * Calls `listener` when a user signs in or out on this page, and tells it whether the user stays the same.
- *
- * @returns a function that unsubscribes.
- */
-export function subscribeSession(listener: Listener): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+/** Calls a listener when a user signs in or out on this page, and tells it whether the user stays the same. */
+export const subscribeSession = subscribe;
 
 /** Stores a value of this user in this tab. It survives reloads and ends with the session. */
 export function keepForSession(name: string, value: unknown): void {

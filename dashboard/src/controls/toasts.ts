@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { createListeners } from "../api/listeners.ts";
 
 /**
  * A short message about a result, with at most one action. It disappears by itself, but not while the pointer is over it or its
@@ -13,7 +14,7 @@ type Shown = Toast & { number: number };
 
 const shownMs = 6000;
 const heldMs = 1000;
-const listeners = new Set<() => void>();
+const { subscribe, tell } = createListeners();
 let shown: readonly Shown[] = [];
 let last = 0;
 
@@ -30,16 +31,10 @@ export function toast(message: Toast): void {
 }
 
 export function useToasts(): readonly Shown[] {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => shown,
-  );
+  return useSyncExternalStore(subscribe, () => shown);
 }
 
 function show(next: readonly Shown[]): void {
   shown = next;
-  for (const listener of listeners) listener();
+  tell();
 }

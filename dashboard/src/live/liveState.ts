@@ -1,9 +1,10 @@
 import { useSyncExternalStore } from "react";
+import { createListeners } from "../api/listeners.ts";
 
 /** How the page learns of changes: by the stream, by polling every few seconds, or not at all while it is paused. */
 export type LiveState = "Live" | "Paused" | "Reconnecting" | "Polling";
 
-const listeners = new Set<() => void>();
+const { subscribe, tell } = createListeners();
 let connection: Exclude<LiveState, "Paused"> = "Polling";
 let paused = false;
 let pollPauseMs = 0;
@@ -31,17 +32,10 @@ export function togglePause(): void {
 }
 
 export function useLiveState(): LiveState {
-  return useSyncExternalStore(subscribeLive, liveState);
+  return useSyncExternalStore(subscribe, liveState);
 }
 
-export function subscribeLive(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-function tell(): void {
-  for (const listener of listeners) listener();
-}
+export const subscribeLive = subscribe;
 
 /**
  * The refetch interval of a query in milliseconds: `liveMs` with the stream, `pollMs` or more without it, and false (never)

@@ -1,8 +1,9 @@
 import { useSyncExternalStore } from "react";
+import { createListeners } from "../api/listeners.ts";
 
 export type Theme = "light" | "dark";
 
-const listeners = new Set<() => void>();
+const { subscribe, tell } = createListeners();
 
 /** The current theme. `public/theme.js` sets it before the first paint. */
 function theme(): Theme {
@@ -17,12 +18,9 @@ export function toggleTheme(): void {
   } catch {
     // Storage is forbidden: the theme holds for this visit.
   }
-  for (const listener of listeners) listener();
+  tell();
 }
 
 export function useTheme(): Theme {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, theme);
+  return useSyncExternalStore(subscribe, theme);
 }

@@ -1,20 +1,15 @@
 import { useSyncExternalStore } from "react";
+import { createListeners } from "../api/listeners.ts";
 
 /** Whether times are shown in this machine's time zone or in UTC. The choice is stored across visits. */
 export type TimeZone = "local" | "UTC";
 
 const key = "postrider.timeZone";
-const listeners = new Set<() => void>();
+const { subscribe, tell } = createListeners();
 let current: TimeZone = readKept() === "UTC" ? "UTC" : "local";
 
 export function useTimeZone(): TimeZone {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => current,
-  );
+  return useSyncExternalStore(subscribe, () => current);
 }
 
 export function toggleTimeZone(): void {
@@ -24,7 +19,7 @@ export function toggleTimeZone(): void {
   } catch {
     // Storage is forbidden: the choice holds for this visit.
   }
-  for (const listener of listeners) listener();
+  tell();
 }
 
 function readKept(): string | null {
