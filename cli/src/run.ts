@@ -1,7 +1,8 @@
 /** Runs the command in this process: connects it to the environment, streams, signals and exit code. */
+import { readFileSync } from "node:fs";
 import { constants } from "node:os";
+import { basename } from "node:path";
 import { type ExitCode, exitCodes } from "./exitCodes.ts";
-import { wasHangupIgnored } from "./hangup.ts";
 import { main } from "./main.ts";
 
 const stopping = new AbortController();
@@ -27,7 +28,7 @@ function untilStopped(): AbortSignal {
   return stopping.signal;
 }
 
-const isHangupIgnored = wasHangupIgnored(process.env);
+const isHangupIgnored = wasHangupIgnored();
 if (isHangupIgnored) process.on("SIGHUP", () => undefined);
 
 process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
@@ -52,3 +53,23 @@ const exitCode = await main(process.argv.slice(2), {
   untilStopped,
 });
 process.exitCode = unwritten ?? exitCode;
+
+/**
+ * Whether this process was started with SIGHUP ignored, as by `nohup`. Node resets ignored signals when it starts, so that two
+ * traces are left: the variable `_`, in which bash and zsh name the program that they started, and, on Linux, the signals that
+ * the parent ignores, because its children inherit them.
+ */
+function wasHangupIgnored(): boolean {
+  return basename(process.env["_"] ?? "") === "nohup" || isIgnoredByParent();
+}
+
+function isIgnoredByParent(): boolean {
+  try {
+    const status = readFileSync(`/proc/${process.ppid}/status`, "utf8");
+    const [, ignored = "0"] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(status) ?? [];
+    // The lowest bit is signal 1, SIGHUP.
+    return (BigInt(`0x${ignored}`) & 1n) === 1n;
+  } catch {
+    return false;
+  }
+}

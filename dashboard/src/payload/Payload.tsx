@@ -7,7 +7,7 @@ import { Card } from "../controls/Card.tsx";
 import { CopyButton } from "../controls/Copy.tsx";
 import { copyText } from "../controls/copyText.ts";
 import { toast } from "../controls/toasts.ts";
-import { asCurl } from "../items/asCurl.ts";
+import { serviceUrl } from "../api/basePath.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { JsonTree } from "./JsonTree.tsx";
 import { parseLossless } from "./losslessJson.ts";
@@ -134,4 +134,21 @@ function payloadQuery(id: string) {
     refetchOnWindowFocus: false,
     gcTime: 60_000,
   });
+}
+
+/** A command that sends the same payload to the same target again, as a new item. It takes the key from `$POSTRIDER_KEY`. */
+function asCurl(targetId: string, eventType: string, payload: string | undefined): string {
+  const lines = [
+    `curl ${serviceUrl}/t/${targetId}`,
+    `  -H 'authorization: Bearer '"$POSTRIDER_KEY"`,
+    `  -H 'content-type: application/json'`,
+    ...(eventType === "" ? [] : [`  -H ${quote(`x-event-type: ${eventType}`)}`]),
+    `  -d ${payload === undefined ? "@payload.json" : quote(payload)}`,
+  ];
+  return lines.join(" \\\n");
+}
+
+/** Quotes any text as one shell word. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

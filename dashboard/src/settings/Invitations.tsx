@@ -15,7 +15,7 @@ import { NextPage, usePages } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago, Countdown } from "../time/Moment.tsx";
 import { roleMeanings, roleOptions } from "./RoleChoice.tsx";
-import { useRemoval } from "./useRemoval.ts";
+import { useRemoval } from "./useRemoval.tsx";
 
 const queryKey = ["invitations"];
 const shown = 100;

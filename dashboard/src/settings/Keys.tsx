@@ -9,7 +9,7 @@ import { Card } from "../controls/Card.tsx";
 import { For } from "../controls/For.tsx";
 import { LoadedRows } from "../controls/Rows.tsx";
 import { Ago } from "../time/Moment.tsx";
-import { ConfirmRemoval } from "./ConfirmRemoval.tsx";
+import { ConfirmRemoval } from "./useRemoval.tsx";
 import { scopeText } from "./KeyScope.tsx";
 import { NewKey } from "./NewKey.tsx";
 

@@ -10,7 +10,7 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { PagedList, usePages } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago } from "../time/Moment.tsx";
-import { ConfirmRemoval } from "./ConfirmRemoval.tsx";
+import { ConfirmRemoval } from "./useRemoval.tsx";
 import { Invitations } from "./Invitations.tsx";
 import { RoleChoice, roleMeanings } from "./RoleChoice.tsx";
 

@@ -11,7 +11,7 @@ import { For } from "../controls/For.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { kindOf } from "../targets/kinds/kinds.ts";
-import { useRemoval } from "./useRemoval.ts";
+import { useRemoval } from "./useRemoval.tsx";
 
 type Told = NotificationTarget["event_types"][number];
 

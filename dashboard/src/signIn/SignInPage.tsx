@@ -1,8 +1,13 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { sendsMail } from "../api/sendsMail.ts";
 import { type Search, useUrlState } from "../shell/useUrlState.ts";
 import { AuthCard } from "./AuthCard.tsx";
 import { SignInForm } from "./SignInForm.tsx";
+
+/**
+ * Whether the service mails links to reset passwords. It writes that into the page as a meta tag
+ * (`server/src/http/dashboard.ts`).
+ */
+const sendsMail: boolean = document.querySelector('meta[name="postrider-sends-mail"]') !== null;
 
 /** Sign-in page. Afterwards, the page in `next` is opened, where the last session ended. */
 export function SignInPage() {

@@ -1,7 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { isPassing, Problem } from "../api/problem.ts";
-import { useLastError } from "./useLastError.ts";
 import { useTimeZone } from "../time/timeZone.ts";
 import { shortTime } from "../time/wording.ts";
 import { ProblemCard } from "./ProblemCard.tsx";
@@ -88,4 +87,14 @@ export function SkeletonRows({ rows }: { rows: number }) {
       ))}
     </div>
   );
+}
+
+type Failing = Pick<UseQueryResult, "error" | "isError" | "isFetching" | "errorUpdateCount">;
+
+/** The error of a query, also while a query without data is read again: the query itself drops the error then. */
+export function useLastError(query: Failing): unknown {
+  const [last, setLast] = useState<unknown>();
+  if (query.isError && query.error !== last) setLast(query.error);
+  if (query.isError) return query.error;
+  return query.isFetching && query.errorUpdateCount > 0 ? last : undefined;
 }

@@ -1,9 +1,8 @@
 import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button } from "../controls/Button.tsx";
-import { AsOf, FetchingBar, type ReadBefore, SkeletonRows } from "./Loaded.tsx";
+import { AsOf, FetchingBar, type ReadBefore, SkeletonRows, useLastError } from "./Loaded.tsx";
 import { ProblemCard } from "./ProblemCard.tsx";
-import { useLastError } from "./useLastError.ts";
 
 interface PagedQuery extends HasPages, ReadBefore {
   error: Error | null;

@@ -1,6 +1,5 @@
 import { Fragment } from "react";
 import { duration } from "../time/wording.ts";
-import { retrySchedule } from "./retrySchedule.ts";
 
 /**
  * The attempts of an item that always fails, on a time axis. The axis is logarithmic, because each wait is a multiple of the
@@ -63,3 +62,17 @@ function Schedule({ times }: { times: readonly number[] }) {
 function After({ seconds }: { seconds: number }) {
   return <span className="whitespace-nowrap">after {duration(seconds)}</span>;
 }
+
+/** When each attempt is due, in seconds after the first, if all fail: the wait triples each time, up to a day. */
+function retrySchedule(maxRetries: number, intervalSeconds: number): number[] {
+  const times = [0];
+  let at = 0;
+  for (let retry = 0; retry < maxRetries; retry += 1) {
+    at += Math.min(longestWaitSeconds, intervalSeconds * factor ** retry);
+    times.push(at);
+  }
+  return times;
+}
+
+const factor = 3;
+const longestWaitSeconds = 86_400;

@@ -133,7 +133,7 @@ function builtFolder(): string | undefined {
 
 /**
  * The page with absolute addresses in place of relative ones, so that they are valid at every depth of its paths, and with a
- * setting that it needs before anyone signs in (`dashboard/src/api/sendsMail.ts`). The file is read again when it has changed: an
+ * setting that it needs before anyone signs in (`dashboard/src/signIn/SignInPage.tsx`). The file is read again when it has changed: an
  * upgrade replaces it while the service runs, and removes the files that the old page names.
  */
 function pageBelow(file: string, prefix: string, sendsMail: boolean): () => string {

@@ -1,7 +1,8 @@
 import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
+import { Confirm, type ConfirmProps } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 
-export interface Removal {
+interface Removal {
   /** The query key of the list. */
   queryKey: QueryKey;
   remove: () => Promise<unknown>;
@@ -17,4 +18,10 @@ export function useRemoval({ queryKey, remove, told }: Removal) {
     onSuccess: () => toast({ text: told }),
     onSettled: () => void queries.invalidateQueries({ queryKey }),
   });
+}
+
+/** Asks before an entry of a list is removed. */
+export function ConfirmRemoval({ removal, ...asked }: Omit<ConfirmProps, "doing"> & { removal: Removal }) {
+  const doing = useRemoval(removal);
+  return <Confirm {...asked} doing={doing} />;
 }
