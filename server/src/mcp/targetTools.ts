@@ -3,7 +3,7 @@ import { Stats as MailboxStats } from "../mailbox/message/schemas.ts";
 import { targetKinds } from "../postgres/kinds.ts";
 import { Id, Notice, notice } from "./schemas.ts";
 import { defineTool, read, reads, type Tool } from "./tool.ts";
-import { fieldsOf, nullable, NullableString } from "../http/contract/schemas.ts";
+import { fieldsOf, nullable, NullableString, oneOf } from "../http/contract/schemas.ts";
 
 const Target = Type.Object({
   id: Type.String(),
@@ -28,13 +28,19 @@ export const targetTools: readonly Tool[] = [
   defineTool(
     {
       name: "list_targets",
-      description: "List the targets that items can be sent to: webhooks, mailboxes and agents.",
+      description:
+        "List the targets that items can be sent to: webhooks, mailboxes and agents, oldest first, 100 per page. For the next page, set after to the last id of the previous page.",
       annotations: reads("List targets"),
-      input: {},
+      input: {
+        kind: Type.Optional(oneOf(targetKinds, "Only targets of this kind")),
+        after: Type.Optional(Id("Id of the last target of the previous page")),
+      },
       output: { notice: Notice, targets: Type.Array(Target) },
     },
-    async (_input, context) => {
-      const { targets } = await read<{ targets: Record<string, unknown>[] }>(context, "/api/v1/targets");
+    async (filter, context) => {
+      const query = { ...filter, limit: 100 };
+      type Answer = { targets: Record<string, unknown>[] };
+      const { targets } = await read<Answer>(context, "/api/v1/targets", query);
       return { notice, targets: targets.map((target) => fieldsOf(Target, target)) };
     },
   ),
