@@ -8,6 +8,7 @@ import { sendItem } from "../../server/test/support/items.ts";
 import { testPool } from "../../server/test/support/fixtures.ts";
 import { makePollDue } from "../../server/test/support/passedTime.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
+import { until } from "../../server/test/support/until.ts";
 import { tabTo, untilFocused, visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
@@ -223,6 +224,37 @@ it("lists handoffs to an agent that was added while the page was open", async ()
   await sendItem(dashboard.service, own, targetId, "input Which day?");
   await page.getByRole("button", { name: /made since.*Input required/ }).waitFor();
   expect(single).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
+it("shows long lists of handoffs in parts, and says where they end", async () => {
+  const { service } = dashboard;
+  const own = await dashboard.newAccount();
+  const { page, problems } = await dashboard.openAs(own);
+  for (const [name, count] of [
+    ["first", 25],
+    ["second", 25],
+    ["busy", 50],
+  ] as const) {
+    const id = await createAgentTarget(service, own, agent.cardUrl, { name });
+    if (name !== "busy")
+      await service.call("PATCH", `/api/v1/targets/${id}`, { key: own.api_key, body: { enabled: false } });
+    for (let n = 0; n < count; n++) await sendItem(service, own, id, "input Which day?");
+  }
+  await until(
+    () => service.call("GET", "/api/v1/events?limit=100&handoff_state=INPUT_REQUIRED", { key: own.api_key }),
+    ({ body }) => body.events.length === 50,
+  );
+  await page.goto("/handoffs");
+  await page.getByText("The latest 25 items of each agent are listed.").waitFor();
+  const rows = page.locator("main li");
+  expect(await rows.count()).toBe(50);
+  await page.getByRole("button", { name: "Show more: 50 of 75" }).click();
+  await expect.poll(() => rows.count()).toBe(75);
+  await page.goto("/handoffs?state=INPUT_REQUIRED");
+  await page.getByText("The latest 50 in this state are listed.").waitFor();
+  await page.goto("/");
+  await page.getByText("Of the handoffs that wait for you, the latest 50 are listed.").waitFor();
   expect(problems).toEqual([]);
 });
 

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { TriangleAlert } from "lucide-react";
+import { useState } from "react";
 import { targetName, targetsQuery } from "../api/queries.ts";
 import type { EventSummary } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
@@ -10,11 +11,14 @@ import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
+import { MoreRows } from "../states/PagedList.tsx";
 import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { Ago } from "../time/Moment.tsx";
 import { HandoffPill } from "./HandoffPill.tsx";
-import { handoffsQuery } from "./handoffsQuery.ts";
+import { handoffsQuery, mostInState, mostPerAgent } from "./handoffsQuery.ts";
 import { handoffStates, isWaitingForInput } from "./handoffWords.ts";
+
+const rowsAtOnce = 50;
 
 /** Handoffs. Handoffs that wait for an answer come first. */
 export function HandoffsPage() {
@@ -25,6 +29,8 @@ export function HandoffsPage() {
     refetchInterval: ({ state }) => refreshMs !== false && refreshMs * (state.data?.pages.length || 1),
   });
   const { rows, hold } = useSteadyRows(search["state"] ?? "", sorted(query.data ?? []), ({ id }) => id);
+  const [most, setMost] = useState(rowsAtOnce);
+  const shown = rows.slice(0, most);
   return (
     <div className="grid gap-4">
       <div className="flex flex-wrap items-start justify-between gap-2">
@@ -46,10 +52,18 @@ export function HandoffsPage() {
               <NoHandoffs state={search["state"]} onClear={() => change({ state: undefined })} />
             ) : (
               <ul {...hold}>
-                {rows.map((row) => (
+                {shown.map((row) => (
                   <Row key={row.id} row={row} onOpen={(id) => change({ open: id }, "push")} />
                 ))}
               </ul>
+            )}
+            <MoreRows shown={shown.length} of={rows.length} onMore={() => setMost(most + rowsAtOnce)} />
+            {rows.length >= (search["state"] === undefined ? mostPerAgent : mostInState) && (
+              <p className="border-t px-4 py-2 text-meta text-muted">
+                {search["state"] === undefined
+                  ? `The latest ${mostPerAgent} items of each agent are listed.`
+                  : `The latest ${mostInState} in this state are listed.`}
+              </p>
             )}
           </div>
         )}

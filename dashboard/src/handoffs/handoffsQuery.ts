@@ -3,8 +3,8 @@ import { answer, client } from "../api/client.ts";
 import { targetsQuery } from "../api/queries.ts";
 import type { EventSummary } from "../api/shapes.ts";
 
-const mostPerAgent = 25;
-const mostInState = 50;
+export const mostPerAgent = 25;
+export const mostInState = 50;
 /**
  * Targets older than this are read again, because an agent may be added while the page is open. A stream event refreshes them
  * at once.

@@ -4,7 +4,7 @@ import { ArrowLeftRight, CircleCheck, CircleSlash, type LucideIcon, Skull, ZapOf
 import type { ListedHealth, Target } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { isWaitingForInput } from "../handoffs/handoffWords.ts";
-import { handoffsQuery } from "../handoffs/handoffsQuery.ts";
+import { handoffsQuery, mostInState } from "../handoffs/handoffsQuery.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { AsOf, SkeletonRows } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
@@ -29,7 +29,7 @@ interface Matter {
 
 /** Problems that need attention; each line links to the page where it is solved. */
 export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
-  const { matters, unread } = useMatters(targets);
+  const { matters, unread, isCut } = useMatters(targets);
   return (
     <Card title="Needs attention" flush>
       {unread.isRefused && (
@@ -70,6 +70,11 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
           ))}
         </ul>
       )}
+      {isCut && (
+        <p className="border-t px-4 py-2 text-meta text-muted">
+          Of the handoffs that wait for you, the latest {mostInState} are listed.
+        </p>
+      )}
       {targets.length > mostListed && (
         <p className="border-t px-4 py-2 text-meta text-muted">
           Dead messages are counted in the first {mostListed} of {targets.length.toLocaleString("en")}{" "}
@@ -81,7 +86,7 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
   );
 }
 
-function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Unread } {
+function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Unread; isCut: boolean } {
   const { healths, unread } = useTargetHealths(targets.slice(0, mostListed));
   const hasAgents = targets.some((target) => kindOf(target).isHandoff);
   const waiting = [useWaiting("INPUT_REQUIRED", hasAgents), useWaiting("AUTH_REQUIRED", hasAgents)];
@@ -95,7 +100,8 @@ function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Un
       .filter(({ handoff }) => handoff && isWaitingForInput(handoff))
       .map((item) => waitingMatter(item.id, nameOf.get(item.endpoint_id))),
   ];
-  return { matters, unread: bothUnread(unread, unreadOf(hasAgents ? waiting : [])) };
+  const isCut = waiting.some(({ data = [] }) => data.length >= mostInState);
+  return { matters, unread: bothUnread(unread, unreadOf(hasAgents ? waiting : [])), isCut };
 }
 
 /** The handoffs in a state in which the agent waits for an answer. */
