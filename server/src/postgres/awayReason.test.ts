@@ -33,6 +33,11 @@ it.each([
   },
 );
 
+it("a server that is suspended, whose queue of connections on the socket is full, cannot be reached", () => {
+  const error = databaseError("EAGAIN", "connect EAGAIN /tmp/postrider-1/.s.PGSQL.5432");
+  expect([awayReason(error), isOutcomeUnknown(error)]).toEqual(["away", false]);
+});
+
 it("a full lock table has its own reason, and does not mean that the database cannot be reached", () => {
   expect(awayReason(databaseError("53200", "out of shared memory"))).toBe("too few locks");
   expect(awayReason(databaseError("53200", "out of memory"))).toBe("away");
