@@ -5,7 +5,11 @@ import { nearestName } from "./nearestName.ts";
 import { settings } from "./settings.ts";
 
 type SettingKey = keyof typeof settings;
-type Parsed = { [K in SettingKey]: (typeof settings)[K] extends Setting<infer T> ? T : never };
+/** The values of the settings. One without a default may have no value. */
+type Parsed = { [K in SettingKey]: Value<(typeof settings)[K]> };
+type Value<S extends Setting<unknown>> =
+  | ReturnType<S["parse"]>
+  | (S extends { default: string } ? never : undefined);
 type BillingKey = "billingMode" | Extract<SettingKey, `stripe${string}`>;
 type MailKey = "smtpServer" | "mailFrom";
 

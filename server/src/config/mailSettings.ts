@@ -1,4 +1,4 @@
-import { maybe, ValueError } from "./parsers.ts";
+import { type Settings, ValueError } from "./parsers.ts";
 
 /** The mail server through which the service sends, and how to connect to it. */
 export interface SmtpServer {
@@ -25,22 +25,22 @@ export interface MailConfig {
 
 /** Settings of the mails that the service sends: links to reset passwords. */
 export const mailSettings = {
-  smtpServer: maybe({
+  smtpServer: {
     name: "POSTRIDER_SMTP_URL",
     parse: smtpUrl,
     unset: "no mail is sent",
     secret: true,
     description:
       "The mail server that sends links to reset forgotten passwords, as `smtps://user:password@mail.example.com` (TLS, port 465 unless given) or `smtp://user:password@mail.example.com` (STARTTLS, which is required; port 587). Certificates are verified; `NODE_EXTRA_CA_CERTS` names your own certificate authority. A relay on the same machine without TLS is `smtp://localhost:25?tls=off`, without a password. Needs `POSTRIDER_MAIL_FROM` and `POSTRIDER_PUBLIC_URL`, which the links begin with.",
-  }),
-  mailFrom: maybe({
+  },
+  mailFrom: {
     name: "POSTRIDER_MAIL_FROM",
     parse: sender,
     unset: "required by `POSTRIDER_SMTP_URL`",
     description:
       "The sender of mails: an address, or a name and an address as `Postrider <postrider@example.com>`.",
-  }),
-};
+  },
+} satisfies Settings;
 
 const example = "smtps://user:password@mail.example.com";
 

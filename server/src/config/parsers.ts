@@ -206,17 +206,5 @@ export interface Setting<T> {
   secret?: true;
 }
 
-/** A setting with a default, which always has a value. */
-interface Defaulted<T> extends Setting<T> {
-  default: string;
-}
-
-/** A setting that always has a value. */
-export function always<T>(setting: Defaulted<T>): Defaulted<T> {
-  return setting;
-}
-
-/** A setting that may have no value. */
-export function maybe<T>(setting: Setting<T> & { unset: string }): Setting<T | undefined> {
-  return setting;
-}
+/** Settings by their keys in the configuration. Each has a default, or words for an unset variable. */
+export type Settings = Readonly<Record<string, Setting<unknown> & ({ default: string } | { unset: string })>>;

@@ -89,6 +89,6 @@ export const telemetrySettings = {
   }),
 };
 
-function text(setting: Omit<Setting<string>, "parse"> & { unset: string }): Setting<string | undefined> {
+function text(setting: Omit<Setting<string>, "parse"> & { unset: string }) {
   return { ...setting, parse: anyText };
 }
