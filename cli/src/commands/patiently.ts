@@ -7,16 +7,10 @@ import { askAloud } from "../session.ts";
 const patientAttempts = 24;
 
 /**
- * The operations of a client that a consumer uses. Acknowledging, releasing and rejecting are retried for minutes, so that a
- * restart of the service does not cause a message to be processed twice. `say` is called while the service does not answer.
+ * A client for a consumer. Acknowledging, releasing and rejecting are retried for minutes, so that a restart of the service does
+ * not cause a message to be processed twice. `say` is called while the service does not answer.
  */
-export function patiently(
-  { url: baseUrl, key: apiKey }: Connection,
-  say: Output["say"],
-): Pick<
-  Client,
-  "claimMessages" | "extendClaims" | "acknowledgeMessages" | "releaseMessages" | "rejectMessages"
-> {
+export function patiently({ url: baseUrl, key: apiKey }: Connection, say: Output["say"]): Client {
   const fetch = askAloud(say);
   const brief = createClient({ baseUrl, apiKey, fetch, maxAttempts: 3, retryBaseMs: 250 });
   const patient = createClient({
@@ -28,8 +22,7 @@ export function patiently(
     timeoutMs: 10_000,
   });
   return {
-    claimMessages: (...inputs) => brief.claimMessages(...inputs),
-    extendClaims: (...inputs) => brief.extendClaims(...inputs),
+    ...brief,
     acknowledgeMessages: (...inputs) => patient.acknowledgeMessages(...inputs),
     releaseMessages: (...inputs) => patient.releaseMessages(...inputs),
     rejectMessages: (...inputs) => patient.rejectMessages(...inputs),
