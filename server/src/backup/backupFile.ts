@@ -5,17 +5,11 @@ import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
+import { Check } from "typebox/value";
 import { beforeInterrupt } from "../runtime/beforeInterrupt.ts";
 import { syncDirectory } from "../runtime/syncDirectory.ts";
 import { createFrameReader } from "./frames.ts";
-import {
-  type Contents,
-  type Manifest,
-  type Part,
-  readManifest,
-  readSequences,
-  type Sequence,
-} from "./parts.ts";
+import { type Contents, Manifest, type Part, type Sequence, Sequences } from "./parts.ts";
 
 /*
  * Format of a backup: gzip over lines of JSON, some of which are followed by a run of bytes. First the manifest. Then for
@@ -117,8 +111,9 @@ export async function readBackup(path: string): Promise<Contents> {
   // An error of either stream ends reading from `unpacked`.
   void pipeline(createReadStream(path), unpacked).catch(() => undefined);
   const reader = createFrameReader(unpacked, (what, cause) => new Error(`${path} ${what}`, { cause }));
-  const manifest = readManifest(await reader.line());
-  if (manifest === undefined) throw new Error(`${path} is no backup that this version can read`);
+  // Anybody may have written the file.
+  const manifest: unknown = await reader.line();
+  if (!Check(Manifest, manifest)) throw new Error(`${path} is no backup that this version can read`);
   let sequences: readonly Sequence[] | undefined;
   async function* parts(): AsyncGenerator<Part, void> {
     // Whether a table has begun and not ended.
@@ -138,9 +133,10 @@ export async function readBackup(path: string): Promise<Contents> {
       } else {
         if (next["sha256"] !== sha256) throw new Error(`${path} is damaged: its checksum differs`);
         await reader.end();
-        sequences = readSequences(next["sequences"]);
-        if (sequences === undefined || isInTable)
+        const last = next["sequences"];
+        if (!Check(Sequences, last) || isInTable)
           throw new Error(`${path} is damaged: its end is not that of a backup`);
+        sequences = last;
         return;
       }
     }

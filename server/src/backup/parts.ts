@@ -1,5 +1,4 @@
 import { type Static, Type } from "typebox";
-import { Check } from "typebox/value";
 
 const Texts = Type.Array(Type.String());
 
@@ -23,7 +22,7 @@ const OwnCell = Type.Object({ schema: Type.String(), tables: Type.Array(OwnTable
 export type OwnCell = Static<typeof OwnCell>;
 
 /** The manifest of a backup, which precedes its rows. */
-const Manifest = Type.Object({
+export const Manifest = Type.Object({
   /** The format of the file: 2 for a database with cells. */
   format: Type.Union([Type.Literal(1), Type.Literal(2)]),
   /** Unix seconds: the time of the snapshot. Shown as a date. */
@@ -41,22 +40,14 @@ const Manifest = Type.Object({
 });
 export type Manifest = Static<typeof Manifest>;
 
-/** A sequence with its last value; null if it was never used. */
-const Sequence = Type.Object({
-  name: Type.String(),
-  last: Type.Union([Type.String({ pattern: "^[0-9]+$" }), Type.Null()]),
-});
-export type Sequence = Static<typeof Sequence>;
-
-/** Checks the first line of a file, which anybody may have written. Undefined if it is no manifest of a backup. */
-export function readManifest(line: unknown): Manifest | undefined {
-  return Check(Manifest, line) ? line : undefined;
-}
-
-/** Checks the sequences in the last line. Undefined if they are invalid. */
-export function readSequences(value: unknown): Sequence[] | undefined {
-  return Check(Type.Array(Sequence), value) ? value : undefined;
-}
+/** The sequences, each with its last value; null if it was never used. */
+export const Sequences = Type.Array(
+  Type.Object({
+    name: Type.String(),
+    last: Type.Union([Type.String({ pattern: "^[0-9]+$" }), Type.Null()]),
+  }),
+);
+export type Sequence = Static<typeof Sequences>[number];
 
 /**
  * A piece of the rows of one table or partition, in PostgreSQL's binary COPY format. `schema` is a cell's schema, and
