@@ -25,16 +25,6 @@ export async function readText(path: string, init: RequestInit = {}): Promise<Re
   throw new Problem(response.status, messageOf(body) ?? response.statusText, response);
 }
 
-/** Makes a call whose JSON response the caller types itself. @throws {Problem} */
-export async function callJson<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const init: RequestInit = { method };
-  if (body !== undefined) {
-    init.body = JSON.stringify(body);
-    init.headers = { "content-type": "application/json" };
-  }
-  return (await readText(path, init)).json() as Promise<T>;
-}
-
 /**
  * Sends a request with the session's token. A 401 drops the session: the page then leads to sign-in, or asks to sign in over
  * unsaved input.

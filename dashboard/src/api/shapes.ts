@@ -18,6 +18,7 @@ export type Member = Schemas["Member"];
 export type Invitation = Schemas["Invitation"];
 export type AuditEntry = Schemas["AuditEntry"];
 export type ReplayJob = Schemas["ReplayJob"];
+export type DryRun = Schemas["DryRun"];
 export type Erasure = Schemas["Erasure"];
 export type NotificationTarget = Schemas["NotificationTarget"];
 export type Portal = Schemas["Portal"];
@@ -26,6 +27,9 @@ export type ApiKey = Schemas["ApiKey"];
 export type Message = Schemas["MessageSummary"];
 export type ReadMessage = Omit<Schemas["Message"], "payload">;
 export type ListedHealth = Schemas["ListedHealth"];
+export type Stats = Schemas["Stats"];
+/** The health of a target of a kind whose items are sent: the fields about deliveries are absent for mailboxes only. */
+export type Health = Required<Schemas["TargetHealth"]>;
 export type MailboxStats = Schemas["MailboxStats"];
 export type Organization = Schemas["Organization"];
 export type Publication = Schemas["Publication"];

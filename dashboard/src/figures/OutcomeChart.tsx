@@ -5,7 +5,7 @@ import { useTheme } from "../shell/theme.ts";
 import { type TimeZone, useTimeZone } from "../time/timeZone.ts";
 import { milliseconds, shortTime, tickName } from "../time/wording.ts";
 import { chartColumns } from "./chartData.ts";
-import type { Stats } from "./stats.ts";
+import type { Stats } from "../api/shapes.ts";
 
 const height = 160;
 

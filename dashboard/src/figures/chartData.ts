@@ -1,4 +1,4 @@
-import type { Stats } from "./stats.ts";
+import type { Stats } from "../api/shapes.ts";
 
 /** Columns for uPlot; null draws a gap, because an unknown figure is not zero. */
 export interface ChartColumns {

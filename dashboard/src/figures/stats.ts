@@ -1,24 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
-import { callJson } from "../api/client.ts";
+import { answer, client, given } from "../api/client.ts";
 import { serviceNowMs } from "../time/serviceClock.ts";
-
-/** The activity within one step. */
-export interface StatsPoint {
-  at: number;
-  accepted: number;
-  delivered: number;
-  retried: number;
-  failed: number;
-  latency_ms: { p50: number; p95: number; p99: number } | null;
-}
-
-export interface Stats {
-  from: number;
-  to: number;
-  step: number;
-  points: StatsPoint[];
-  totals: Omit<StatsPoint, "at">;
-}
 
 export const ranges = ["1h", "24h", "7d", "30d"] as const;
 export type Range = (typeof ranges)[number];
@@ -35,16 +17,11 @@ export function rangeOf(text: string | undefined): Range {
 export function statsQuery(range: Range, targetId?: string) {
   return queryOptions({
     queryKey: ["stats", range, targetId ?? ""],
-    queryFn: () => {
+    queryFn: ({ signal }) => {
       const step = stepSeconds[range];
       const to = Math.ceil(serviceNowMs() / 1000 / step) * step;
-      const query = new URLSearchParams({
-        from: String(to - rangeSeconds[range]),
-        to: String(to),
-        step: String(step),
-      });
-      if (targetId !== undefined) query.set("target_id", targetId);
-      return callJson<Stats>("GET", `api/v1/stats?${query.toString()}`);
+      const query = given({ from: to - rangeSeconds[range], to, step, target_id: targetId });
+      return answer(client.GET("/api/v1/stats", { params: { query }, signal }));
     },
     staleTime: 5000,
   });

@@ -1,22 +1,14 @@
 import { answer, client, given } from "../api/client.ts";
-import type { Status } from "../api/shapes.ts";
+import type { EventSummary } from "../api/shapes.ts";
 import { serviceNowMs } from "../time/serviceClock.ts";
 import type { LatestReplay } from "./statuses.ts";
 import { eventsQuery, type ItemFilter } from "./filter.ts";
 
-export interface ItemRow {
-  id: string;
-  endpoint_id: string;
+/** An item of a list. An item without a type has an empty one. */
+export type ItemRow = Omit<EventSummary, "event_type" | "replayed_by"> & {
   event_type: string;
-  status: Status;
-  created_at: number;
-  updated_at: number;
-  attempts?: number | null;
-  last_status_code?: number | null;
-  duration_ms?: number | null;
-  next_attempt_at?: number | null;
   replayed_by?: LatestReplay | null;
-}
+};
 
 export const pageSize = 100;
 const fields = "attempts,last_status_code,next_attempt_at,duration_ms,replayed_by";

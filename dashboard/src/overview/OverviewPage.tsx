@@ -1,13 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
-import { Problem } from "../api/problem.ts";
 import { targetsQuery } from "../api/queries.ts";
-import type { Target } from "../api/shapes.ts";
+import type { Stats, Target } from "../api/shapes.ts";
 import { buttonLook } from "../controls/Button.tsx";
 import { Card, Figure } from "../controls/Card.tsx";
 import { OutcomeChart } from "../figures/LazyOutcomeChart.tsx";
-import { type Range, rangeOf, ranges, type Stats, statsQuery } from "../figures/stats.ts";
+import { type Range, rangeOf, ranges, statsQuery } from "../figures/stats.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Redirect } from "../shell/Redirect.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
@@ -26,7 +25,6 @@ export function OverviewPage() {
   const targets = useQuery(targetsQuery);
   const stats = useQuery({ ...statsQuery(range), refetchInterval: useRefreshMs(10_000) });
   if (targets.data?.length === 0 && search["skip"] === undefined) return <Redirect to="/start" />;
-  const hasNoStats = stats.error instanceof Problem && stats.error.status === 404;
   return (
     <div className="grid gap-4">
       <div className="flex flex-wrap items-center justify-between gap-2">
@@ -34,13 +32,11 @@ export function OverviewPage() {
         <RangeChoice range={range} onChange={(next) => change({ range: next })} />
       </div>
       <Loaded query={targets}>{(list) => <Figures targets={list} stats={stats.data} />}</Loaded>
-      {!hasNoStats && (
-        <Card title="Outcomes">
-          <Loaded query={stats} skeleton={<div className="skeleton h-40" />}>
-            {(data) => <Outcomes stats={data} />}
-          </Loaded>
-        </Card>
-      )}
+      <Card title="Outcomes">
+        <Loaded query={stats} skeleton={<div className="skeleton h-40" />}>
+          {(data) => <Outcomes stats={data} />}
+        </Loaded>
+      </Card>
       {/* The error of the targets is shown above. */}
       {targets.data !== undefined && (
         <Suspense fallback={<SkeletonRows rows={2} />}>

@@ -1,12 +1,7 @@
 import { answer, client, given } from "../api/client.ts";
-import type { ReplayJob } from "../api/shapes.ts";
+import type { DryRun, ReplayJob } from "../api/shapes.ts";
 import { eventsQuery, type ItemFilter } from "../items/filter.ts";
 import { serviceNowMs } from "../time/serviceClock.ts";
-
-export interface Matching {
-  count: number;
-  count_is_exact: boolean;
-}
 
 /** Options of a replay job. */
 export interface ReplayOptions {
@@ -35,9 +30,9 @@ export function refusalOf(filter: ItemFilter): string | undefined {
 }
 
 /** Counts the items that a replay job with this filter would replay. @throws {Problem} */
-export async function countMatching(filter: ItemFilter, includeReplayed: boolean): Promise<Matching> {
+export async function countMatching(filter: ItemFilter, includeReplayed: boolean): Promise<DryRun> {
   const body = { filter: replayFilter(filter), include_replayed: includeReplayed, dry_run: true };
-  return (await answer(client.POST("/api/v1/replays", { body }))) as Matching;
+  return (await answer(client.POST("/api/v1/replays", { body }))) as DryRun;
 }
 
 /** @throws {Problem} */

@@ -1,6 +1,6 @@
 import { Check, CircleAlert, CircleSlash, Pause, ZapOff } from "lucide-react";
-import type { Target } from "../api/shapes.ts";
-import { circuits, type Health } from "./health.ts";
+import type { Health, Target } from "../api/shapes.ts";
+import { circuits } from "./health.ts";
 
 /** Whether a target takes deliveries: icon, word and colour. */
 export function EnabledPill({

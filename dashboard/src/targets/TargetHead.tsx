@@ -1,7 +1,6 @@
 import type { ReactNode } from "react";
-import type { Target } from "../api/shapes.ts";
+import type { Health, Target } from "../api/shapes.ts";
 import { EnabledPill } from "./EnabledPill.tsx";
-import type { Health } from "./health.ts";
 
 interface TargetHeadProps {
   target: Target;

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { Target } from "../api/shapes.ts";
+import type { Health, Target } from "../api/shapes.ts";
 import { Card, Facts, Figure } from "../controls/Card.tsx";
 import { OutcomeChart } from "../figures/LazyOutcomeChart.tsx";
 import { statsQuery } from "../figures/stats.ts";
@@ -8,7 +8,7 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Ago } from "../time/Moment.tsx";
 import { duration } from "../time/wording.ts";
-import { circuits, counted, type Health, healthQuery, percent } from "./health.ts";
+import { circuits, counted, healthQuery, percent } from "./health.ts";
 import { RetryAxis } from "./RetryAxis.tsx";
 
 /** The health of one target: current figures, the last 24 hours, and the retry schedule. */
@@ -18,7 +18,7 @@ export function TargetHealth({ target }: { target: Target }) {
   const navigate = useNavigate();
   return (
     <div className="grid gap-4">
-      <Loaded query={health}>{(data) => (data === null ? null : <HealthFigures health={data} />)}</Loaded>
+      <Loaded query={health}>{(data) => <HealthFigures health={data} />}</Loaded>
       <Card title="Last 24 hours">
         <Loaded query={stats} skeleton={<div className="skeleton h-40" />}>
           {(data) => (

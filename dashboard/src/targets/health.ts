@@ -1,25 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
-import { answer, callJson, client } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
-import type { Target } from "../api/shapes.ts";
-
-/** A target's health, as `GET /api/v1/targets/:id/health` returns it. */
-export interface Health {
-  target_id: string;
-  enabled: boolean;
-  disabled_reason: string | null;
-  circuit: "closed" | "open" | "half_open";
-  in_flight: number;
-  due: number;
-  due_is_exact: boolean;
-  held?: number;
-  oldest_due_at: number | null;
-  oldest_due_seconds: number | null;
-  success_rate_24h: number | null;
-  failing_since: number | null;
-  last_attempt_at: number | null;
-  last_success_at: number | null;
-}
+import { answer, client } from "../api/client.ts";
+import type { Health, Target } from "../api/shapes.ts";
 
 /** Number of targets that a list shows at first, and that one request for health covers. */
 export const mostListed = 100;
@@ -44,18 +25,14 @@ export function isFailing(target: Pick<Target, "disabled_reason" | "failing_sinc
   return target.disabled_reason !== undefined || target.failing_since !== undefined;
 }
 
-/** A target's health; null from a service without this endpoint. */
+/** The health of a target whose items are sent. */
 export function healthQuery(id: string) {
   return queryOptions({
     queryKey: ["health", id],
-    queryFn: async (): Promise<Health | null> => {
-      try {
-        return await callJson<Health>("GET", `api/v1/targets/${id}/health`);
-      } catch (error) {
-        if (error instanceof Problem && error.status === 404 && error.message === "not found") return null;
-        throw error;
-      }
-    },
+    queryFn: ({ signal }) =>
+      answer(
+        client.GET("/api/v1/targets/{id}/health", { params: { path: { id } }, signal }),
+      ) as Promise<Health>,
   });
 }
 

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
+import type { Stats } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
-import { type Stats, statsQuery } from "../figures/stats.ts";
+import { statsQuery } from "../figures/stats.ts";
 import { Loaded } from "../states/Loaded.tsx";
 
 /** Accepted items per day in the last 30 days. */
