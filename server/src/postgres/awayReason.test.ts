@@ -38,6 +38,13 @@ it("a server that is suspended, whose queue of connections on the socket is full
   expect([awayReason(error), isOutcomeUnknown(error)]).toEqual(["away", false]);
 });
 
+it.each(["EMFILE", "ENFILE"])(
+  "%s means that the database cannot be reached: no descriptor is left for a connection to it",
+  (code) => {
+    expect(awayReason(databaseError(code, `connect ${code} 127.0.0.1:5432`))).toBe("away");
+  },
+);
+
 it("a full lock table has its own reason, and does not mean that the database cannot be reached", () => {
   expect(awayReason(databaseError("53200", "out of shared memory"))).toBe("too few locks");
   expect(awayReason(databaseError("53200", "out of memory"))).toBe("away");

@@ -310,7 +310,7 @@ export function isDatabaseAway(error: unknown): boolean {
   // of this process were dropped, and the process is about to end.
   return (
     /^(08|53|58|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
-    /^E(AGAIN|CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
+    /^E(AGAIN|CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET|MFILE|NFILE)|^EAI_/.test(code) ||
     error.message === unanswered ||
     isConnectionLost(error) ||
     unusablePattern.test(error.message) ||
