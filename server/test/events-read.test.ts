@@ -91,7 +91,7 @@ describe("an event", () => {
     receiver.answer = (_received, response) => response.writeHead(503).end("busy \u{1f4a4}");
     const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/busy`, {
       max_retries: 1,
-      retry_interval_seconds: 1,
+      retry_interval_seconds: 2,
     });
     const id = await sendItem(node, account, targetId);
     const { event } = await untilStatus(id, "RETRYING");

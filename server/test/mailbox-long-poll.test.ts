@@ -74,7 +74,7 @@ describe("a claim that waits", () => {
 
   it("is answered with no messages when its wait time ends, not before", async ({ node }) => {
     const box = await createMailbox(node);
-    const claim = box.post("claim", { wait_seconds: 1 });
+    const claim = box.post("claim", { wait_seconds: 2 });
     // The claim waits; only the end of its wait time can end it.
     await waiting(node, 1);
     const { status, body } = await claim;

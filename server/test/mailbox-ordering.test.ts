@@ -16,8 +16,8 @@ interface Claim {
   payload: { n: number };
 }
 
-async function claim(box: TestMailbox, max = 100): Promise<Claim[]> {
-  return (await box.post("claim", { max })).body.messages;
+async function claim(box: TestMailbox, max = 100, fields = {}): Promise<Claim[]> {
+  return (await box.post("claim", { max, ...fields })).body.messages;
 }
 
 async function send(box: TestMailbox, key: string, numbers: number[]): Promise<string[]> {
@@ -55,20 +55,21 @@ describe("ordering keys", () => {
   }) => {
     const box = await createMailbox(hasty);
     const [one, two, three] = await send(box, "k", [1, 2, 3]);
-    const next = async (): Promise<Claim[]> =>
+    const next = async (fields = {}): Promise<Claim[]> =>
       until(
-        () => claim(box),
+        () => claim(box, 100, fields),
         (claims) => claims.length > 0,
       );
-    await finish(box, "release", await claim(box));
-    const again = await claim(box);
+    const lasting = { lease_seconds: 60 };
+    await finish(box, "release", await claim(box, 100, lasting));
+    const again = await claim(box, 100, lasting);
     expect(again.map(({ id }) => id)).toEqual([one]);
-    await finish(box, "release", again, { delay_seconds: 1 });
+    await finish(box, "release", again, { delay_seconds: 2 });
     expect(await claim(box)).toEqual([]);
     expect((await box.one(two!, "claim")).status).toBe(409);
     const delayed = await next();
     expect(delayed.map(({ id }) => id)).toEqual([one]);
-    const lapsed = await next();
+    const lapsed = await next(lasting);
     expect(lapsed.map(({ id }) => id)).toEqual([one]);
     await finish(box, "reject", lapsed);
     const [second] = await claim(box);

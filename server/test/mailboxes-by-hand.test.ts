@@ -190,7 +190,7 @@ describe("an intervention is refused", () => {
     );
     expect(await force(box, id, "force-release")).toMatchObject(unclaimed);
     expect((await box.one(id, "ack", { claim_token: first!.claim_token })).status).toBe(409);
-    await claim(box);
+    await claim(box, { lease_seconds: 60 });
     await box.one(id, "ack");
     for (const verb of ["force-release", "force-reject"] as const) {
       expect(await force(box, id, verb, { reason: "late" })).toMatchObject({
