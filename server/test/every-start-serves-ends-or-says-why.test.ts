@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { processesSaying } from "./support/embeddedProcess.ts";
+import { freePort } from "./support/freePort.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
 import { serviceFile, type Program, type ProgramOptions, someKey, startProgram } from "./support/program.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -53,9 +54,7 @@ afterAll(async () => {
 describe.concurrent("a start whose database does not listen", () => {
   let port: number;
   beforeAll(async () => {
-    const server = await listen();
-    port = portOf(server);
-    await new Promise((resolve) => server.close(resolve));
+    port = await freePort();
   });
 
   it.each(signals)("logs repeatedly why it waits, and ends on %s", async (signal) => {
