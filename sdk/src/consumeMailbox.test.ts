@@ -75,6 +75,6 @@ it("the promise of a handler that works for long gets no reaction for each messa
     { concurrency: 2 },
   );
   await consumer.finished;
-  // A reaction takes about 250 bytes.
-  expect((after - before) / messages).toBeLessThan(50);
+  // A reaction takes about 250 bytes. Services of earlier test files in this process use memory meanwhile, too.
+  expect((after - before) / messages).toBeLessThan(125);
 });
