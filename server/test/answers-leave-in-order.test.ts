@@ -113,7 +113,7 @@ describe.each([
     [400, "two hosts", "GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"],
   ])("%i for %s", async (status, _what, request) => {
     const client = await pipeline(service.port, request);
-    await until(client.statuses, (statuses) => statuses.length > 0, 30_000);
+    await until(client.statuses, (statuses) => statuses.length > 0);
     expect(client.statuses()).toEqual([status]);
     expect(client.text()).toContain("x-content-type-options: nosniff");
     expect(client.text()).toMatch(/\r\n\r\n\{"error":"[^"]+"\}$/);
@@ -125,7 +125,7 @@ describe.each([
       const more = line.startsWith("Idem") ? [line, line] : [line];
       const request = itemBytes({ targetId: mailbox, key: account.api_key, more });
       const client = await pipeline(service.port, request);
-      await until(client.statuses, (statuses) => statuses.length > 0, 30_000);
+      await until(client.statuses, (statuses) => statuses.length > 0);
       expect(client.statuses()).toEqual([400]);
       expect(client.text()).toContain("is repeated");
     },
@@ -139,7 +139,7 @@ describe.each([
       client.socket.pause();
       await new Promise((resolve) => client.socket.write(body, resolve));
       client.socket.resume();
-      await until(client.statuses, (statuses) => statuses.length > 0, 30_000);
+      await until(client.statuses, (statuses) => statuses.length > 0);
       return client.statuses();
     });
     expect(await Promise.all(clients)).toEqual(clients.map(() => [413]));

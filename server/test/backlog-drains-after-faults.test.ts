@@ -113,7 +113,7 @@ describe("a backlog drains, and the hot table is empty, when a receiver", () => 
     await until(async () => (await hotRows(pool)).waiting > 0);
     await receiver.arrivals(10, { path: "/down" });
     receiver.answer = answerOk;
-    await untilNothingIsDue(pool, 40_000);
+    await untilNothingIsDue(pool);
     for (const id of ids.slice(0, 20)) {
       expect((await readEvent(service, account, id)).event.status).toBe("DELIVERED");
     }

@@ -28,7 +28,7 @@ const it = databaseTest().extend(
     },
 );
 
-const patience = { timeout: 30_000, interval: 50 };
+const patience = { timeout: 60_000, interval: 50 };
 
 interface Customer {
   session: string;

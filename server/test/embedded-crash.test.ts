@@ -14,8 +14,6 @@ import { until } from "./support/until.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 
 const dataDir = mkdtempSync(join(clusterFolder(), "postrider-crash-"));
-/** Usually about 100 ms, and up to 1 s more until the guard notices; the rest allows for busy machines. */
-const orphanLimitMs = 30_000;
 let service: EmbeddedProcess;
 let connection: ServerConnection;
 let postmaster: number;
@@ -51,7 +49,7 @@ beforeEach(async () => {
 afterEach(async () => {
   service.kill("SIGTERM");
   await service.ended;
-  await until(noProcessLeft, Boolean, orphanLimitMs);
+  await until(noProcessLeft);
 });
 
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -59,7 +57,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 describe.runIf(process.platform === "linux")("embedded database, crashes", () => {
   it("ends by itself when the service is killed, and keeps committed data", async () => {
     service.kill("SIGKILL");
-    await until(noProcessLeft, Boolean, orphanLimitMs);
+    await until(noProcessLeft);
     await start();
     expect(await kept()).toBe(written);
   });
@@ -124,7 +122,7 @@ describe.runIf(process.platform === "linux")("embedded database, crashes", () =>
       return now.length === 1 && now[0] !== guards[0];
     });
     service.kill("SIGKILL");
-    await until(noProcessLeft, Boolean, orphanLimitMs);
+    await until(noProcessLeft);
     await start();
     expect(await kept()).toBe(written);
   });

@@ -135,7 +135,7 @@ describe.concurrent("a service that is told to stop", () => {
     // Stopping reached its time limit.
     await stopped;
     expect(cut.output()).toContain("stopping took too long");
-    await untilNothingIsDue(pool, 45_000);
+    await untilNothingIsDue(pool);
     expect(new Set(receiver.received.map((one) => one.id))).toEqual(new Set(ids));
   });
 });

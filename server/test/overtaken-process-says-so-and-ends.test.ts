@@ -49,7 +49,6 @@ async function expectToEnd(service: ServiceProcess, reason: string): Promise<voi
   const { body } = await until(
     () => service.call("GET", "/readyz"),
     ({ status }) => status === 503,
-    30_000,
   );
   expect(body.error).toContain(reason);
   expect(await service.ended).toBe(1);

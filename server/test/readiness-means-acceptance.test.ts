@@ -42,7 +42,6 @@ const it = serviceTest()
     await until(
       () => answerWithin(3_000, "/readyz"),
       ([status, error]) => status === 503 && reason.test(error),
-      20_000,
     );
   })
   /** Waits until an item is accepted; readiness means acceptance. */
@@ -50,7 +49,6 @@ const it = serviceTest()
     await until(
       () => answerWithin(3_000, "/readyz"),
       ([status]) => status === 200,
-      20_000,
     );
     expect(await send()).toEqual([202, ""]);
   })
@@ -156,7 +154,6 @@ describe("a database that is frozen", () => {
     await until(
       () => item(mailboxId, headers),
       ([code]) => code === 202,
-      20_000,
     );
     const stored = await unreadMessages();
     await item(mailboxId, headers);

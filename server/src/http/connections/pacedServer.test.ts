@@ -193,7 +193,7 @@ test("the body of a waiting request is read only when the request's turn comes",
   await until(other.statuses, (statuses) => statuses.length === 1);
   expect(sockets[0]!.bytesRead).toBeLessThan(bodyBytes / 2);
   first!();
-  await until(client.statuses, (statuses) => statuses.length === 2, 30_000);
+  await until(client.statuses, (statuses) => statuses.length === 2);
   expect(bodies).toEqual([0, bodyBytes]);
 });
 
