@@ -14,6 +14,7 @@ import type { Published } from "./publishItems.ts";
 
 const it = databaseTest({ poolSize: 4 });
 const key = `ak_live_${"c".repeat(64)}`;
+const manyKey = `ak_live_${"e".repeat(64)}`;
 const otherKey = `ak_live_${"d".repeat(64)}`;
 
 it.beforeAll(({ pool }) => ensurePartitions(pool, Date.now()));
@@ -59,6 +60,30 @@ describe("items of a mailbox whose consumers are behind", () => {
 });
 
 describe("publications that wait for their batch", () => {
+  it("fill a batch by the items that they probably become", async ({ pool }) => {
+    const orgId = await storeOrganization(pool);
+    await storeApiKey(pool, orgId, manyKey);
+    for (let targets = 0; targets < 1_000; targets++) await storeTarget(pool, orgId, { kind: "mailbox" });
+    const intake = createIntake(pool, idleSink, {
+      maxQueuedBytes: 67_108_864,
+      ownerOf: () => "",
+      filters: new KnownFilters(),
+    });
+    const publish = (): Promise<Published> =>
+      intake.publish({ ...newItem(manyKey, unknownId), customerUid: null, payload: Buffer.from("{}") });
+    await publish();
+    const release = await holdTable(pool, "publications");
+    const first = publish();
+    await until(() => countLockWaits(pool));
+    const others = Array.from({ length: 6 }, publish);
+    // Two full batches of two publications have begun beside the first one.
+    await until(() => intake.waiting().count === 2);
+    await release();
+    for (const published of await Promise.all([first, ...others])) {
+      expect(published).toMatchObject({ outcome: "accepted", items: { length: 1_000 } });
+    }
+  });
+
   it("are counted with the items that wait", async ({ pool }) => {
     await storeApiKey(pool, await storeOrganization(pool), otherKey);
     const intake = createIntake(pool, idleSink, {

@@ -64,8 +64,13 @@ interface BusyConsumers extends Consumption {
  */
 const maxBatchBytes = 1024 * 1024;
 const items = { maxBatch: 256, maxQueued: 10_000 };
-/** 64 publications, because a row of `deliveries` has at most 64 items; a batch has at most 65,536 items (`numbered_id`). */
-const publications = { maxBatch: 64, maxQueued: 2_000 };
+/**
+ * 64 publications, because a row of `deliveries` has at most 64 items; a batch has at most 65,536 items (`numbered_id`), but about
+ * 2,048 when it is known what its publications become: others wait for all of it.
+ */
+const publications = { maxBatch: 64, maxQueued: 2_000, maxBatchBytes: 256 * 1024 };
+/** Added to the size of a publication for each expected item. */
+const bytesPerItem = publications.maxBatchBytes / 2_048;
 
 /**
  * Creates the intake, with three group commits ({@link GroupCommit}): for items, for publications, and for items of busy
@@ -104,12 +109,14 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
   const publicationCommits: GroupCommit<MatchedPublication, StoredPublication> = new GroupCommit({
     ...batchOptions(limits),
     ...publications,
+    sizeOf: ({ payload, expectedItems }) => payload.length + expectedItems * bytesPerItem,
     run: async (batch: MatchedPublication[]) => {
       limits.clock?.refuseApart();
       return publishItems(pool, batch, { sink, lease: startLease(sink) });
     },
     committed: (batch: MatchedPublication[], stored) => dispatchPublished(sink, batch, stored),
   });
+  const manyItems = new Map<string, number>();
   const all: Pick<GroupCommit<never, never>, "drained" | "pending" | "waiting">[] = [
     itemCommits,
     ...(pacedCommits ? [pacedCommits] : []),
@@ -124,6 +131,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
       submitPublication(publication, {
         commits: publicationCommits,
         filters,
+        manyItems,
         owner: ownerOf(publication.key),
       }),
     async drained() {

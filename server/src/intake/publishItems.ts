@@ -49,6 +49,8 @@ const maxLeased = 2_048;
 /** A publication with the result of each filter known for its targets, by the filter's digest. */
 export interface MatchedPublication extends NewPublication {
   matches: ReadonlyMap<string, boolean>;
+  /** The number of items that it probably becomes. */
+  expectedItems: number;
 }
 
 /** The publication is not stored yet, because it has to be matched with these filters first. */

@@ -9,6 +9,8 @@ const maxTries = 30;
 interface Submission {
   commits: GroupCommit<MatchedPublication, StoredPublication>;
   filters: KnownFilters;
+  /** The number of items of the last publication to each customer, if it had many. */
+  manyItems: Map<string, number>;
   /** The owner whose share of the queue the request uses. */
   owner: string;
 }
@@ -20,16 +22,27 @@ interface Submission {
  */
 export async function submitPublication(
   publication: NewPublication,
-  { commits, filters, owner }: Submission,
+  { commits, filters, manyItems, owner }: Submission,
 ): Promise<Published> {
   const cacheKey = `${owner}/${publication.customerUid ?? ""}`;
   let matches = await matchesFilters(publication, filters.of(cacheKey));
   for (let tries = 0; tries < maxTries; tries++) {
-    const { published } = await commits.add({ ...publication, matches });
+    const expectedItems = manyItems.get(cacheKey) ?? 0;
+    const { published } = await commits.add({ ...publication, matches, expectedItems });
+    if (published.outcome === "accepted") noteItems(manyItems, cacheKey, published.items.length);
     if (published.outcome !== "filters_changed") return published;
     const missing = await openFilters(published.filters);
     filters.add(cacheKey, missing);
     matches = new Map([...matches, ...(await matchesFilters(publication, missing))]);
   }
   throw filterKeepsChanging();
+}
+
+/** From how many items on the number is remembered, and of how many customers. */
+const remembered = { items: 32, customers: 10_000 };
+
+function noteItems(manyItems: Map<string, number>, cacheKey: string, count: number): void {
+  manyItems.delete(cacheKey);
+  if (count >= remembered.items) manyItems.set(cacheKey, count);
+  if (manyItems.size > remembered.customers) manyItems.delete(manyItems.keys().next().value!);
 }
