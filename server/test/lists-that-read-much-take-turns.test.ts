@@ -1,6 +1,8 @@
 import { expect } from "vitest";
 import { readLimits, type ReadKind } from "../src/http/contract/readTurns.ts";
 import { sharedNodeTest } from "./support/fixtures.ts";
+import { storeMailboxTargets } from "./support/storedItems.ts";
+import { leastRoundTripsOf } from "./support/roundTrips.ts";
 import { unknownId } from "./support/routeRows.ts";
 import type { Answer } from "./support/testNode.ts";
 
@@ -89,4 +91,17 @@ it("an organization imports one event type catalogue at a time", async ({ node, 
     ),
   );
   expect(new Set(statuses(answers))).toEqual(new Set([200, 429]));
+});
+
+it("the targets of a large organization are read by pages of a thousand, so that other requests run in between", async ({
+  node,
+  pool,
+  own: { account },
+}) => {
+  await storeMailboxTargets(pool, account.user.org_id, 2_500);
+  const get = (path: string) => node.call("GET", `/api/v1${path}`, { key: account.api_key });
+  const statementsOf = (path: string): Promise<number> => leastRoundTripsOf(node.pool, () => get(path));
+  const { targets } = (await get("/targets")).body;
+  expect(new Set(targets.map(({ id }: { id: string }) => id)).size).toBe(2_500);
+  expect((await statementsOf("/targets")) - (await statementsOf("/targets?limit=1"))).toBe(2);
 });

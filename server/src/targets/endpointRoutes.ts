@@ -85,8 +85,8 @@ const listRoute = route("listEndpoints", "GET /api/v1/endpoints", {
   response: { 200: Type.Object({ endpoints: Type.Array(Endpoint) }) },
   errors: { 429: longLists },
   async handle(call, deps) {
-    const targets = await listInTurns(deps, call, { kind: webhook.name });
-    return { endpoints: targets.map(endpointAnswer) };
+    const answersTo = async (page: StoredTarget[]) => page.map(endpointAnswer);
+    return { endpoints: await listInTurns(deps, call, { kind: webhook.name }, answersTo) };
   },
 });
 

@@ -33,9 +33,14 @@ const listRoute = route("listTargets", "GET /api/v1/targets", {
     const { customer_uid: customerUid, ...query } = call.query;
     const asked = { ...query, customerUid: customerUid === "" ? null : customerUid };
     const filter = withinReach(caller.scope, asked);
-    const targets = filter === undefined ? [] : await listInTurns(deps, call, filter);
-    const seen = targets.map((target) => asSeenBy(caller.scope, target));
-    return { targets: await targetAnswers(deps, seen) };
+    if (filter === undefined) return { targets: [] };
+    const targets = await listInTurns(deps, call, filter, (page) =>
+      targetAnswers(
+        deps,
+        page.map((target) => asSeenBy(caller.scope, target)),
+      ),
+    );
+    return { targets };
   },
 });
 
