@@ -11,6 +11,7 @@ export type NewTarget = Schemas["NewTarget"];
 export type TargetChanges = Schemas["TargetChanges"];
 export type ItemEvent = Schemas["Event"];
 export type Attempt = Schemas["DeliveryAttempt"];
+export type FilterResult = Schemas["FilterResult"];
 export type Handoff = Schemas["Handoff"];
 export type HandoffSummary = Schemas["HandoffSummary"];
 export type Role = Schemas["Member"]["role"];

@@ -22,12 +22,6 @@ import { nextStep } from "./nextStep.ts";
 import { statusLooks } from "./statuses.ts";
 import { useReplay } from "./useReplay.tsx";
 
-interface ReadItem {
-  event: ItemEvent;
-  delivery_attempts: Attempt[];
-  handoff?: Handoff | null;
-}
-
 /** One item with all its details, refreshed until its status is final. */
 export function ItemDetail({ id }: { id: string }) {
   const pollMs = useRefreshMs(2000, 5000);
@@ -38,13 +32,20 @@ export function ItemDetail({ id }: { id: string }) {
   });
   return (
     <Loaded query={query} title="Item">
-      {(item) => <Item item={item} />}
+      {({ event, delivery_attempts: attempts, handoff }) => (
+        <Item event={event} attempts={attempts} handoff={handoff} />
+      )}
     </Loaded>
   );
 }
 
-function Item({ item }: { item: ReadItem }) {
-  const { event, delivery_attempts: attempts, handoff } = item;
+interface ItemProps {
+  event: ItemEvent;
+  attempts: readonly Attempt[];
+  handoff: Handoff | null | undefined;
+}
+
+function Item({ event, attempts, handoff }: ItemProps) {
   const { isPulled, ItemSections } = kindNamed(event.target_kind);
   return (
     <div className="grid gap-4">
@@ -67,13 +68,7 @@ function Item({ item }: { item: ReadItem }) {
   );
 }
 
-interface HeadProps {
-  event: ItemEvent;
-  attempts: readonly Attempt[];
-  handoff: Handoff | null | undefined;
-}
-
-function Head({ event, attempts, handoff }: HeadProps) {
+function Head({ event, attempts, handoff }: ItemProps) {
   const now = useNow();
   const replay = useReplay();
   const { canReplayFiltered, hasWebhookId } = kindNamed(event.target_kind);

@@ -1,6 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
+import type { FilterResult } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { CodeArea, TextField } from "../controls/Field.tsx";
 import { metadataOf } from "../customers/metadataText.ts";
@@ -95,12 +96,7 @@ const verdicts = {
   undecided: "The sample is too large for this filter: such an item is let through.",
 };
 
-interface ResultProps {
-  verdict: keyof typeof verdicts;
-  failed: { path: string; expected?: unknown; found: unknown[] }[];
-}
-
-function Result({ verdict, failed }: ResultProps) {
+function Result({ verdict, failed }: FilterResult) {
   return (
     <>
       <p className="font-medium">{verdicts[verdict]}</p>
