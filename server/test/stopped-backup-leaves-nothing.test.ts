@@ -43,6 +43,25 @@ it.for(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
   },
 );
 
+it("a backup whose connection is lost says so, and removes its draft", async () => {
+  const file = join(place, "postrider.backup");
+  const ended = runDatabaseCommand(["backup", file], {
+    DATABASE_URL: proxy.url,
+    POSTRIDER_ENCRYPTION_KEY: someKey,
+  });
+  await proxy.freezeAt('from only "targets"');
+  proxy.sever();
+  proxy.frozen = false;
+  expect(await ended).toEqual({
+    code: 1,
+    out: "",
+    err: expect.stringMatching(
+      /^the connection to the database was lost \(.+\): nothing was written; run the command/,
+    ),
+  });
+  expect(readdirSync(place)).toEqual([]);
+});
+
 it("a backup that cannot be written names its final file and the reason", async () => {
   const env = { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey };
   const long = "b".repeat(250);

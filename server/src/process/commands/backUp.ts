@@ -3,6 +3,7 @@ import { writeBackup } from "../../backup/backupFile.ts";
 import { withSnapshot } from "../../backup/takeSnapshot.ts";
 import type { Config } from "../../config/config.ts";
 import { version } from "../../config/version.ts";
+import { isDatabaseAway } from "../../postgres/pool.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
 import { existingKey, keyPath, refuseForeignKey } from "../database/encryptionKey.ts";
@@ -60,6 +61,10 @@ function explainUnwritable(error: unknown, path: string): unknown {
     EIO: message,
   };
   const reason = Object.hasOwn(reasons, code) ? reasons[code] : undefined;
-  if (reason === undefined) return error;
+  if (reason === undefined) {
+    if (!isDatabaseAway(error)) return error;
+    const lost = `the connection to the database was lost (${message}): nothing was written; run the command again`;
+    return new CommandError(lost, "failed", { cause: error });
+  }
   return new CommandError(`cannot write ${path}: ${reason}`, "failed", { cause: error });
 }
