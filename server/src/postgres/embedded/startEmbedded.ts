@@ -41,6 +41,8 @@ export async function removeEmbedded(path: string, taking: Taking): Promise<bool
   const dataDir = prepareDataDirectory(path);
   const unlock = await lockDirectory(dataDir, taking);
   try {
+    // Another removal may have held the lock.
+    if (!(await hasCluster(dataDir))) return false;
     await stopLeftovers(clusterPath(dataDir), clusterName(dataDir), { log: () => undefined });
     await removeCluster(dataDir);
     return true;

@@ -7,6 +7,8 @@ import { runDatabaseCommand, type Ended } from "../../../test/support/databaseCo
 import type { TestDatabase } from "../../../test/support/database.ts";
 import { stageTest as it } from "../../../test/support/fixtures.ts";
 import { countLockWaits, holdReading } from "../../../test/support/heldLocks.ts";
+import { lockDirectory } from "../../postgres/embedded/directoryLock.ts";
+import { removeEmbedded } from "../../postgres/embedded/startEmbedded.ts";
 import { migrationLockKey } from "../../postgres/migrate.ts";
 import { newProcessRecord, noteAlive } from "../../postgres/processes.ts";
 
@@ -42,6 +44,17 @@ it("a reset mentions the encryption key's file only if that file exists", async 
     code: 0,
     err: expect.stringMatching(/encryption key stays/),
   });
+});
+
+it("of two resets at once the second finds nothing to remove", async ({}) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "postrider-reset-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true }));
+  mkdirSync(join(dataDir, "postgresql"));
+  const unlock = await lockDirectory(dataDir, { command: "postrider reset" });
+  const second = removeEmbedded(dataDir, { command: "postrider reset" });
+  rmSync(join(dataDir, "postgresql"), { recursive: true });
+  unlock();
+  expect(await second).toBe(false);
 });
 
 it("a reset waits for a starting service, and then refuses to run", async ({ database, pool }) => {
