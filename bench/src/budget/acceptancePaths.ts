@@ -73,6 +73,7 @@ export function sinkOf(dispatcher: Partial<ItemDispatcher> = {}): ItemSink {
   return {
     dispatcher: {
       hasRoom: () => false,
+      roomForPublications: () => 0,
       fullTargets: () => [],
       newLease: () => ({ token: 1, durationMs: 30_000 }),
       take: () => assert.fail("nothing was leased"),

@@ -5,6 +5,8 @@ import type { Acceptance, Lease, LeasedItem, NewItem, UnmatchedItem } from "../i
 export interface ItemDispatcher {
   /** Whether this node has room to dispatch an item of the target from memory. */
   hasRoom(targetId: string): boolean;
+  /** How many items of publications this node has room to dispatch from memory. */
+  roomForPublications(): number;
   /** Targets whose queues in memory are full. */
   fullTargets(): string[];
   /** A new lease for items that are accepted for immediate dispatch by this node. */

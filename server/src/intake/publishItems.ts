@@ -13,7 +13,6 @@ import {
 } from "../postgres/hot/binaryArray.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import type { RowOf } from "../postgres/hot/functionCall.ts";
-import { unknownId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
 import { bodyDigestOf, digestOf } from "./digests.ts";
@@ -76,7 +75,7 @@ export async function publishItems(
     callFunction(pool, "publish_items", {
       p_lease_ms: lease.durationMs,
       p_lease_token: lease.token,
-      p_room: sink.dispatcher.hasRoom(unknownId) ? maxLeased : 0,
+      p_room: Math.min(maxLeased, sink.dispatcher.roomForPublications()),
       p_full_target_ids: idArray(sink.dispatcher.fullTargets()),
       p_most_items: maxItems,
       p_key_hashes: byteaArray(batch.map(({ key }) => hashCredential(key))),

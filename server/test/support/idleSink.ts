@@ -13,6 +13,7 @@ export const noChanges: Changes = {
 export const idleSink: ItemSink = {
   dispatcher: {
     hasRoom: () => false,
+    roomForPublications: () => 0,
     fullTargets: () => [],
     newLease: () => ({ token: 1, durationMs: 1_000 }),
     take: () => undefined,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { collectGarbage } from "../../../test/support/collectGarbage.ts";
 import type { Delivery } from "../../items/delivery.ts";
-import { DeliveryQueue } from "./buffer.ts";
+import { DeliveryBuffer, DeliveryQueue } from "./buffer.ts";
 
 it("a queue of deliveries keeps no reference to a delivery that was taken out", async () => {
   const queue = new DeliveryQueue();
@@ -11,4 +11,12 @@ it("a queue of deliveries keeps no reference to a delivery that was taken out", 
   expect(taken.map((delivery) => delivery.deref())).toEqual(Array.from({ length: 4 }, () => undefined));
   expect(queue.bytes).toBe(5 + 6 + 7 + 8 + 9 + 10);
   expect(queue.takeAll().map(({ payload }) => payload.length)).toEqual([5, 6, 7, 8, 9, 10]);
+});
+
+it("publications fill half of the memory, so that single items of others have room", () => {
+  const buffer = new DeliveryBuffer();
+  const first = buffer.roomForPublications();
+  buffer.count("prompt", undefined, first, 0);
+  expect([buffer.roomForPublications(), buffer.room().deliveries]).toEqual([0, first]);
+  expect(buffer.hasRoomForUnknown("prompt")).toBe(true);
 });

@@ -25,6 +25,11 @@ const maxTaken = 1_024;
  * claims.
  */
 const unknownPart = 3 / 4;
+/**
+ * The part of the memory that accepted items of publications may fill. The rest is for single items and claims: otherwise one
+ * large publisher would keep the memory full, and the items of all others would wait in the database for their turn.
+ */
+const publishedPart = 1 / 2;
 
 /** The deliveries of one lane, first in, first out. */
 export class DeliveryQueue {
@@ -141,6 +146,12 @@ export class DeliveryBuffer {
       reputation !== "untried" ||
       (this.#untried < maxUnproven * unknownPart && this.#unprovenBytes < maxUnprovenBytes * unknownPart)
     );
+  }
+
+  /** How many more items of publications may wait in memory; most of their targets are unknown. */
+  roomForPublications(): number {
+    if (!this.hasRoomForUnknown("untried")) return 0;
+    return Math.max(0, maxDeliveries * publishedPart - this.#deliveries);
   }
 
   /**

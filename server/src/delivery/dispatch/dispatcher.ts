@@ -149,6 +149,11 @@ export class Dispatcher implements DeliveryGauges {
     return this.#deps.enabled && !this.#isStopping && this.#lanes.hasRoom(targetId);
   }
 
+  /** How many more items of publications may wait in memory. */
+  roomForPublications(): number {
+    return this.#deps.enabled && !this.#isStopping ? this.#lanes.deps.buffer.roomForPublications() : 0;
+  }
+
   /** Targets for which no more deliveries may wait in memory now. */
   fullTargets(): string[] {
     return this.#lanes.full();
