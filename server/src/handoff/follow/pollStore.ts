@@ -68,8 +68,8 @@ export async function claimPolls(
 const nowMs = "(extract(epoch from statement_timestamp()) * 1000)::bigint";
 
 /**
- * Schedules the next poll of an unchanged task. If an earlier poll was requested while this one ran, the task is due at once;
- * see {@link hastenPoll}.
+ * Schedules the next poll of an unchanged task. If an earlier poll was requested while this one ran (`due_at` is 0), the task is
+ * due at once; see {@link hastenPoll}. Citus refuses the time in a `case`.
  */
 export async function postponePoll(
   pool: pg.Pool,
@@ -81,7 +81,7 @@ export async function postponePoll(
     text: `update handoff_polls
            set polls = $4,
              missing = $5,
-             due_at = case when due_at = 0 then 0 else ${nowMs} + $6::bigint end,
+             due_at = least(due_at, 1) * (${nowMs} + $6::bigint),
              lease_until = null,
              lease_token = null
            where bucket = $1
