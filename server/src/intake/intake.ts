@@ -69,7 +69,7 @@ const items = { maxBatch: 256, maxQueued: 10_000 };
  * 2,048 when it is known what its publications become: others wait for all of it.
  */
 const publications = { maxBatch: 64, maxQueued: 2_000, maxBatchBytes: 256 * 1024 };
-/** Added to the size of a publication for each expected item. */
+/** Added to the size of a publication for each expected item, also where waiting bytes are counted and limited. */
 const bytesPerItem = publications.maxBatchBytes / 2_048;
 
 /**

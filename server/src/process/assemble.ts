@@ -176,8 +176,10 @@ function addLoadGauges(registry: Registry, app: FastifyInstance, parts: readonly
   gauge("postrider_intake_waiting_items", "Items and publications that wait for their batch.", () =>
     waiting("count"),
   );
-  gauge("postrider_intake_waiting_bytes", "Bytes of items and publications that wait for their batch.", () =>
-    waiting("bytes"),
+  gauge(
+    "postrider_intake_waiting_bytes",
+    "Bytes of items and publications that wait for their batch, and 128 for each item that a publication is likely to become.",
+    () => waiting("bytes"),
   );
 }
 

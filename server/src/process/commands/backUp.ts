@@ -33,7 +33,7 @@ export async function backUp(config: Config, path: string, { say, show }: Talk):
       const keys = { current: encryptionKey, previous: config.previousEncryptionKeys };
       await refuseForeignKey(session, keys);
       const { bytes, rows } = await writeBackup(path, contents).catch((error: unknown) => {
-        throw explainUnwritable(error, path);
+        throw explainFailure(error, path);
       });
       const { key_fingerprint, created_at } = contents.manifest;
       say(
@@ -46,8 +46,8 @@ export async function backUp(config: Config, path: string, { say, show }: Talk):
   }
 }
 
-/** Explains why the backup cannot be written. Node's messages name the draft file, or no file at all. */
-function explainUnwritable(error: unknown, path: string): unknown {
+/** Explains why the backup cannot be read or written. Node's messages name the draft file, or no file at all. */
+function explainFailure(error: unknown, path: string): unknown {
   const { code = "", message } = error as NodeJS.ErrnoException;
   const reasons: Record<string, string> = {
     ENOSPC: "the disk is full: make room, or name a file on another one",
